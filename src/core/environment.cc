@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "environment.h"
+
+#include <atomic>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
+#include "dispatch.h"
+#include "parallel.h"
+
+namespace onnx_argmax {
+namespace {
+
+constexpr int kMostThreads = 4096;  // more is a slip of the hand on any machine
+
+std::atomic<int> threads_in_use{0};
+
+std::string supported_levels() {
+  std::string names;
+  for (int i = 0; i < level_count(); ++i) {
+    if (!all_levels()[i].supported()) continue;
+    if (!names.empty()) names += ", ";
+    names += all_levels()[i].name;
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string apply_level(const std::string& name) {
+  const SetLevel set = set_level(name.c_str());
+  if (set == SetLevel::kOk) return {};
+  return std::string(set == SetLevel::kUnknown ? "unknown level" : "this machine cannot run level") +
+         " '" + name + "'; it runs " + supported_levels();
+}
+
+std::string apply_environment() {
+  int threads = 0;
+  if (const char* const text = std::getenv("ONNX_ARGMAX_NUM_THREADS"); text != nullptr) {
+    const char* const end = text + std::strlen(text);
+    const auto [stop, error] = std::from_chars(text, end, threads);
+    if (error != std::errc{} || stop != end || threads < 1 || threads > kMostThreads) {
+      return std::string("ONNX_ARGMAX_NUM_THREADS: an integer from 1 to ") +
+             std::to_string(kMostThreads) + " is needed, got '" + text + "'; unset it for the " +
+             std::to_string(available_cpus()) + " CPUs available";
+    }
+  }
+  if (const char* const name = std::getenv("ONNX_ARGMAX_LEVEL"); name != nullptr) {
+    if (const std::string wrong = apply_level(name); !wrong.empty()) {
+      return "ONNX_ARGMAX_LEVEL: " + wrong + "; unset it for the best of these";
+    }
+  }
+  set_default_threads(threads != 0 ? threads : available_cpus());
+  return {};
+}
+
+int default_threads() noexcept {
+  const int threads = threads_in_use.load(std::memory_order_relaxed);
+  return threads > 0 ? threads : available_cpus();
+}
+
+void set_default_threads(int threads) noexcept {
+  threads_in_use.store(threads, std::memory_order_relaxed);
+}
+
+}  // namespace onnx_argmax

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What one level offers to the walk: a table of plain functions for each element type and each
+// item size. kernels.cc is compiled once for each level and fills in one table.
+#pragma once
+
+#include <cstdint>
+
+#include "element_type.h"
+
+namespace onnx_argmax {
+
+// Memory a kernel may touch beyond what it is told to read: whole vectors of the widest level.
+inline constexpr int64_t kMaxVectorBytes = 64;
+
+// Rows this short are reduced several at once, with one 64-bit mask of the equal lanes.
+inline constexpr int64_t kShortRow = 64;
+
+// A tile of adjacent columns, for each the largest key over the channels and its channel.
+// Columns are contiguous in a channel; there are at least as many as a vector has lanes.
+struct ColumnsArgs {
+  const uint8_t* data;  // channel 0, column 0
+  int64_t stride_bytes;  // from one channel to the next, of any sign
+  int64_t channels;
+  int64_t columns;
+  int64_t first_index;  // lane index of channel 0
+  bool resume;          // keys and index hold the result of earlier channels
+  void* keys;           // a slot of one vector for each whole vector of columns, and one for the
+  void* index;          // tail that overlaps its neighbour: see tail_to_place() in walk.cc
+};
+
+// Rows, each contiguous, for each the position of its largest element.
+struct RowsArgs {
+  const uint8_t* const* rows;  // each with at least a whole vector readable
+  int64_t count;
+  int64_t length;
+  bool last;              // of equal elements take the last one
+  int64_t* index;         // count
+  int64_t* ordered_keys;  // count, or null where they are not wanted
+};
+
+struct TypeKernels {
+  void (*columns)(const ColumnsArgs& args);
+  void (*rows)(const RowsArgs& args);
+  // Merges the result of one window of channels (lane indices from 0) into the wide one.
+  void (*merge_window)(const void* keys, const void* index, int64_t count, int64_t first_channel,
+                       void* best_keys, int64_t* best_index);
+  // Keys as 64-bit integers in the same order.
+  void (*order_keys)(const void* keys, int64_t count, int64_t* ordered_keys);
+};
+
+// Gathers count items, at a stride or at offsets, to adjacent ones; reverses the bytes of each
+// where byte_swapped.
+struct PackArgs {
+  const uint8_t* data;
+  int64_t count;
+  int64_t stride_bytes;    // used where offsets is null
+  const int64_t* offsets;  // bytes
+  bool byte_swapped;
+  uint8_t* to;
+};
+
+// Writes result[i] = bias + sign * index[i], at a stride or at offsets.
+struct StoreArgs {
+  const void* index;
+  int64_t count;
+  int64_t bias;
+  int64_t sign;
+  uint8_t* out;
+  int64_t stride_bytes;    // used where offsets is null
+  const int64_t* offsets;  // bytes
+};
+
+// Item sizes 1, 2, 4 and 8 in order.
+constexpr int size_slot(int bytes) { return bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3; }
+
+struct Kernels {
+  int vector_bytes;
+  TypeKernels types[kElementTypeLimit];
+  void (*pack[4])(const PackArgs& args);      // by item size
+  void (*store[4][4])(const StoreArgs& args);  // by size of index and of result
+};
+
+}  // namespace onnx_argmax

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <new>
+#include <system_error>
+#include <thread>
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
+#endif
+
+namespace onnx_argmax {
+namespace {
+
+// One call's work. Whoever takes part draws task numbers until none is left.
+struct Call {
+  void (*task)(void* context, int64_t i);
+  void* context;
+  int64_t tasks;
+  std::atomic<int64_t> next{0};
+  int helpers = 0;  // pool threads at work on it; under the pool's mutex
+
+  void work() {
+    for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < tasks;) task(context, i);
+  }
+};
+
+// The caller never waits for a thread to become free: it takes its open invitations back when no
+// task is left, and waits only for those that have begun. So calls from many threads at once,
+// and calls from within a task, cannot block each other.
+class Pool {
+ public:
+  void run(int threads, Call& call) {
+    {
+      std::lock_guard lock(mutex_);
+      const int invited = std::min<int64_t>(threads, call.tasks) - 1;
+      try {
+        for (int i = 0; i < invited; ++i) invitations_.push_back(&call);
+        while (started_ < static_cast<int>(invitations_.size()) + busy_ && start()) {
+        }
+      } catch (const std::bad_alloc&) {
+        // Fewer helpers: the caller does all that is left.
+      }
+    }
+    wake_.notify_all();
+    call.work();
+    std::unique_lock lock(mutex_);
+    std::erase(invitations_, &call);
+    done_.wait(lock, [&] { return call.helpers == 0; });
+  }
+
+  std::mutex& mutex() { return mutex_; }
+
+ private:
+  // Threads are detached and wait for ever: the process's end is theirs.
+  bool start() {
+    try {
+      std::thread([this] { serve(); }).detach();
+    } catch (const std::system_error&) {
+      return false;
+    }
+    ++started_;
+    return true;
+  }
+
+  void serve() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wake_.wait(lock, [&] { return !invitations_.empty(); });
+      Call& call = *invitations_.front();
+      invitations_.pop_front();
+      ++call.helpers;
+      ++busy_;
+      lock.unlock();
+      call.work();
+      lock.lock();
+      --busy_;
+      if (--call.helpers == 0) done_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::condition_variable done_;
+  std::deque<Call*> invitations_;
+  int started_ = 0;
+  int busy_ = 0;
+};
+
+// Never destroyed: its threads may still wait on it when static objects go. A child process has
+// none of its parent's threads, so it leaves the parent's pool as it is and takes a new one.
+std::atomic<Pool*> pool{nullptr};
+
+#if defined(__unix__) || defined(__APPLE__)
+void after_fork_in_child() { pool.store(nullptr, std::memory_order_release); }
+#endif
+
+Pool* the_pool() noexcept {
+  Pool* found = pool.load(std::memory_order_acquire);
+  if (found != nullptr) return found;
+  auto* const made = new (std::nothrow) Pool;
+  if (made == nullptr) return nullptr;
+  if (!pool.compare_exchange_strong(found, made)) {
+    delete made;
+    return found;
+  }
+#if defined(__unix__) || defined(__APPLE__)
+  static const int registered = pthread_atfork(nullptr, nullptr, after_fork_in_child);
+  (void)registered;
+#endif
+  return made;
+}
+
+void run_on_pool(void* /*state*/, int threads, int64_t tasks,
+                 void (*task)(void* context, int64_t i), void* context) {
+  Call call{task, context, tasks};
+  Pool* const shared = threads > 1 ? the_pool() : nullptr;
+  if (shared == nullptr) {
+    call.work();
+  } else {
+    shared->run(threads, call);
+  }
+}
+
+}  // namespace
+
+Executor own_pool(int threads) noexcept { return {run_on_pool, nullptr, threads}; }
+
+}  // namespace onnx_argmax

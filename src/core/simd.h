@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The vector type: GCC's and Clang's vector extension at the width of the level that the
+// including object is compiled for. Everything has internal linkage, so that no other level's
+// object can pick up a copy made with instructions its processor lacks.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#if defined(__AVX2__) || defined(__SSE2__)
+#include <immintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
+#endif
+
+namespace onnx_argmax {
+namespace {
+
+#if defined(__AVX512BW__) && defined(__AVX512DQ__)
+constexpr int kVectorBytes = 64;
+#elif defined(__AVX2__)
+constexpr int kVectorBytes = 32;
+#else
+constexpr int kVectorBytes = 16;
+#endif
+constexpr int kQuarterBytes = 16;  // the width that every level has
+
+template <class T, int kBytes>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(kBytes)));
+};
+template <class T>
+using Vector = typename VectorOf<T, kVectorBytes>::type;
+template <class T>
+using Quarter = typename VectorOf<T, kQuarterBytes>::type;
+
+template <class T>
+constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
+
+template <int kBytes>
+struct UnsignedOf;
+template <>
+struct UnsignedOf<1> {
+  using type = uint8_t;
+};
+template <>
+struct UnsignedOf<2> {
+  using type = uint16_t;
+};
+template <>
+struct UnsignedOf<4> {
+  using type = uint32_t;
+};
+template <>
+struct UnsignedOf<8> {
+  using type = uint64_t;
+};
+template <class T>
+using Unsigned = typename UnsignedOf<sizeof(T)>::type;
+
+template <class V>
+inline V load(const void* from) {
+  V vector;
+  __builtin_memcpy(&vector, from, sizeof(V));
+  return vector;
+}
+
+template <class V>
+inline void store(void* to, V vector) {
+  __builtin_memcpy(to, &vector, sizeof(V));
+}
+
+template <class T>
+inline Vector<T> splat(T value) {
+  return Vector<T>{} + value;
+}
+
+template <class V>
+inline V max(V a, V b) {
+  return a > b ? a : b;
+}
+
+template <class T>
+inline Vector<T> lane_numbers() {
+  Vector<T> numbers{};
+  for (int lane = 0; lane < kLanes<T>; ++lane) numbers[lane] = static_cast<T>(lane);
+  return numbers;
+}
+
+// Lane-wise maximum of the quarters (16 bytes each) of a vector.
+template <class T>
+inline Quarter<T> fold(Vector<T> vector) {
+  alignas(kVectorBytes) unsigned char bytes[kVectorBytes];
+  store(bytes, vector);
+  auto folded = load<Quarter<T>>(bytes);
+  for (int at = kQuarterBytes; at < kVectorBytes; at += kQuarterBytes) {
+    folded = max(folded, load<Quarter<T>>(bytes + at));
+  }
+  return folded;
+}
+
+// Interleaves the first (kHigh false) or second halves of a and b: a0 b0 a1 b1...
+template <bool kHigh, class T>
+inline Quarter<T> zip(Quarter<T> a, Quarter<T> b) {
+  constexpr int kCount = kQuarterBytes / sizeof(T);
+  constexpr int h = kHigh ? kCount / 2 : 0;
+  constexpr int n = kCount;
+  if constexpr (kCount == 2) {
+    return __builtin_shufflevector(a, b, h, h + n);
+  } else if constexpr (kCount == 4) {
+    return __builtin_shufflevector(a, b, h, h + n, h + 1, h + 1 + n);
+  } else if constexpr (kCount == 8) {
+    return __builtin_shufflevector(a, b, h, h + n, h + 1, h + 1 + n, h + 2, h + 2 + n, h + 3,
+                                   h + 3 + n);
+  } else {
+    return __builtin_shufflevector(a, b, h, h + n, h + 1, h + 1 + n, h + 2, h + 2 + n, h + 3,
+                                   h + 3 + n, h + 4, h + 4 + n, h + 5, h + 5 + n, h + 6,
+                                   h + 6 + n, h + 7, h + 7 + n);
+  }
+}
+
+// Largest lane.
+template <class T>
+inline T horizontal_max(Vector<T> vector) {
+  Quarter<T> folded = fold<T>(vector);
+  // Zipping a vector with itself and taking the maximum of both halves leaves every lane twice,
+  // with half as many different values: after log2(lanes) steps one is left.
+  for (int lanes = kQuarterBytes / sizeof(T); lanes > 1; lanes /= 2) {
+    folded = max(zip<false, T>(folded, folded), zip<true, T>(folded, folded));
+  }
+  return folded[0];
+}
+
+#if defined(__AVX512BW__) && defined(__AVX512DQ__)
+
+// Bit i tells whether lane i of a equals lane i of b. The vector extension has no such thing.
+template <class T>
+inline uint64_t equal_bits(Vector<T> a, Vector<T> b) {
+  const auto x = reinterpret_cast<__m512i>(a);
+  const auto y = reinterpret_cast<__m512i>(b);
+  if constexpr (sizeof(T) == 1) return _mm512_cmpeq_epi8_mask(x, y);
+  if constexpr (sizeof(T) == 2) return _mm512_cmpeq_epi16_mask(x, y);
+  if constexpr (sizeof(T) == 4) return _mm512_cmpeq_epi32_mask(x, y);
+  if constexpr (sizeof(T) == 8) return _mm512_cmpeq_epi64_mask(x, y);
+}
+
+#elif defined(__SSE2__)
+
+template <class T>
+inline uint64_t equal_bits(Vector<T> a, Vector<T> b) {
+  const auto equal = (a == b);
+#if defined(__AVX2__)
+  const auto x = reinterpret_cast<__m256i>(equal);
+  if constexpr (sizeof(T) == 1) return static_cast<uint32_t>(_mm256_movemask_epi8(x));
+  if constexpr (sizeof(T) == 2) {
+    const __m128i packed =
+        _mm_packs_epi16(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+    return static_cast<uint32_t>(_mm_movemask_epi8(packed));
+  }
+  if constexpr (sizeof(T) == 4) {
+    return static_cast<uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(x)));
+  }
+  if constexpr (sizeof(T) == 8) {
+    return static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(x)));
+  }
+#else
+  const auto x = reinterpret_cast<__m128i>(equal);
+  if constexpr (sizeof(T) == 1) return static_cast<uint32_t>(_mm_movemask_epi8(x));
+  if constexpr (sizeof(T) == 2) {
+    return static_cast<uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(x, _mm_setzero_si128())));
+  }
+  if constexpr (sizeof(T) == 4) {
+    return static_cast<uint32_t>(_mm_movemask_ps(_mm_castsi128_ps(x)));
+  }
+  if constexpr (sizeof(T) == 8) {
+    return static_cast<uint32_t>(_mm_movemask_pd(_mm_castsi128_pd(x)));
+  }
+#endif
+}
+
+#else
+
+// Weighs each lane's mask with its bit and adds; on aarch64 the sums are single instructions.
+template <class T>
+inline uint64_t equal_bits(Vector<T> a, Vector<T> b) {
+  const auto mask = (Vector<Unsigned<T>>)(a == b);
+  if constexpr (sizeof(T) == 1) {
+    const Vector<uint8_t> weight = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+    const Vector<uint8_t> weighed = mask & weight;
+#if defined(__ARM_NEON)
+    const auto x = reinterpret_cast<uint8x16_t>(weighed);
+    return vaddv_u8(vget_low_u8(x)) | static_cast<uint64_t>(vaddv_u8(vget_high_u8(x))) << 8;
+#else
+    uint64_t bits = 0;
+    for (int lane = 0; lane < 16; ++lane) bits |= static_cast<uint64_t>(weighed[lane]) << (lane & 8);
+    return bits;
+#endif
+  } else {
+    uint64_t bits = 0;
+    for (int lane = 0; lane < kLanes<T>; ++lane) {
+      bits |= static_cast<uint64_t>(mask[lane] & 1) << lane;
+    }
+    return bits;
+  }
+}
+
+#endif
+
+}  // namespace
+}  // namespace onnx_argmax

@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "walk.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace onnx_argmax {
+namespace {
+
+// A tile's keys and indices (8 KiB each at most) and the channels that stream by share the
+// first-level cache (32 to 48 KiB).
+constexpr int64_t kTileBytes = 8 * 1024;
+constexpr int64_t kTilePositions = 2048;
+// Tiles of arbitrary positions keep two offsets for each.
+constexpr int64_t kPlacedPositions = 256;
+constexpr int64_t kPackBytes = 16 * 1024;
+// Below this a tile's rows of memory are so short that prefetching does not set in.
+constexpr int64_t kLeastTileBytes = 1024;
+// A packed channel of a tile: eight of them fill the packing buffer.
+constexpr int64_t kPackedTileBytes = kPackBytes / 8;
+
+constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+constexpr int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
+
+// On the stack of the thread that runs the units: no call allocates memory for its tiles.
+// A slot of one more vector than the tile takes the columns kernel's overlapping tail.
+struct Scratch {
+  alignas(kMaxVectorBytes) uint8_t keys[kTileBytes + kMaxVectorBytes];
+  alignas(kMaxVectorBytes) uint8_t index[kTileBytes + kMaxVectorBytes];
+  alignas(kMaxVectorBytes) uint8_t best_keys[kTileBytes];
+  alignas(kMaxVectorBytes) int64_t best_index[kTilePositions];
+  alignas(kMaxVectorBytes) int64_t ordered_keys[kTilePositions];
+  alignas(kMaxVectorBytes) uint8_t pack[kPackBytes + kMaxVectorBytes];
+  int64_t in_offsets[kPlacedPositions];
+  int64_t out_offsets[kPlacedPositions];
+};
+
+// A tile over a part of the reduced axis.
+struct Unit {
+  int64_t position;  // first of the tile
+  int64_t count;
+  int64_t part;
+  int64_t from;  // part of the reduced axis, in the order of the walk
+  int64_t to;
+  int64_t channels() const { return to - from; }
+};
+
+// Where a tile's positions lie: at a stride where they are in one run of the innermost
+// dimension, else at offsets (Scratch).
+struct Places {
+  int64_t in_start;
+  int64_t in_stride;
+  int64_t out_start;
+  int64_t out_stride;
+  const int64_t* in_offsets;
+  const int64_t* out_offsets;
+
+  int64_t in(int64_t i) const {
+    return in_offsets != nullptr ? in_offsets[i] : in_start + i * in_stride;
+  }
+  int64_t out(int64_t i) const {
+    return out_offsets != nullptr ? out_offsets[i] : out_start + i * out_stride;
+  }
+};
+
+// A tile's indices along its part of the reduced axis, in the order of the walk.
+struct Found {
+  const void* index;
+  int index_bytes;
+};
+
+class Worker {
+ public:
+  Worker(const Plan& plan, const Kernels& kernels, Sink sink)
+      : plan_(plan),
+        kernels_(kernels),
+        type_(kernels.types[static_cast<int>(plan.type)]),
+        sink_(sink),
+        keys_wanted_(sink.partials != nullptr || plan.walk == Walk::kPackedRows ||
+                     plan.walk == Walk::kFoldedColumns) {}
+
+  void run(const Unit& unit) {
+    const Places places = place(unit.position, unit.count);
+    const Found found = reduce(unit, places);
+    if (sink_.partials == nullptr) {
+      write(unit, places, found);
+    } else {
+      merge_partials(unit, places, found);
+    }
+  }
+
+  Places place(int64_t position, int64_t count);
+  void write(const Unit& unit, const Places& places, const Found& found);
+
+ private:
+  // Channels at a stride; several of them make up what the columns kernel walks.
+  struct Channels {
+    const uint8_t* data;
+    int64_t stride_bytes;
+    int64_t count;
+  };
+  // How channels get to the columns kernel: as they lie, or packed by places.
+  struct Packing {
+    const Places* places;  // null: as they lie
+    int64_t pitch_bytes;
+  };
+
+  Found reduce(const Unit& unit, const Places& places);
+  Found rows(const Unit& unit, const Places& places);
+  Found packed_rows(const Unit& unit, const Places& places);
+  Found columns(const Unit& unit, const Places& places);
+  Found packed_columns(const Unit& unit, const Places& places);
+  Found folded_columns(const Unit& unit, const Places& places);
+  Found reduce_channels(const Channels* channels, int segments, int64_t columns,
+                        const Packing& packing);
+  void reduce_rows(const uint8_t* const* rows, int64_t count, int64_t length, int64_t at);
+  void merge_partials(const Unit& unit, const Places& places, const Found& found);
+  void tail_to_place(int64_t columns);
+  void widen_index(const Found& found, int64_t count);
+  void pack(const uint8_t* data, int64_t count, int64_t stride_bytes, const int64_t* offsets,
+            uint8_t* to) const {
+    kernels_.pack[size_slot(plan_.item_size)](
+        {data, count, stride_bytes, offsets, plan_.byte_swapped, to});
+  }
+
+  const Plan& plan_;
+  const Kernels& kernels_;
+  const TypeKernels& type_;
+  const Sink sink_;
+  const bool keys_wanted_;  // reductions leave their keys in scratch_.ordered_keys
+  Scratch scratch_;
+};
+
+Places Worker::place(int64_t position, int64_t count) {
+  int64_t at[kMaxRank];
+  Places places{0, 0, plan_.flatten ? plan_.out_base : 0, 0, nullptr, nullptr};
+  int64_t rest = position;
+  for (int i = 0; i < plan_.rank; ++i) {
+    const Dimension& d = plan_.dimensions[i];
+    at[i] = i == plan_.rank - 1 ? rest : rest % d.size;
+    rest /= d.size;
+    places.in_start += at[i] * d.stride_bytes;
+    places.out_start += at[i] * d.out_stride;
+  }
+  if (plan_.rank == 0) return places;
+  const Dimension& inner = plan_.dimensions[0];
+  places.in_stride = inner.stride_bytes;
+  places.out_stride = inner.out_stride;
+  if (at[0] + count <= inner.size) return places;
+
+  int64_t in = places.in_start;
+  int64_t out = places.out_start;
+  for (int64_t i = 0;;) {
+    for (; i < count && at[0] < inner.size; ++i, ++at[0]) {
+      scratch_.in_offsets[i] = in;
+      scratch_.out_offsets[i] = out;
+      in += inner.stride_bytes;
+      out += inner.out_stride;
+    }
+    if (i == count) break;
+    for (int d = 0; at[d] == plan_.dimensions[d].size; ++d) {
+      in += plan_.dimensions[d + 1].stride_bytes - at[d] * plan_.dimensions[d].stride_bytes;
+      out += plan_.dimensions[d + 1].out_stride - at[d] * plan_.dimensions[d].out_stride;
+      at[d] = 0;
+      ++at[d + 1];
+    }
+  }
+  places.in_offsets = scratch_.in_offsets;
+  places.out_offsets = scratch_.out_offsets;
+  return places;
+}
+
+Found Worker::reduce(const Unit& unit, const Places& places) {
+  switch (plan_.walk) {
+    case Walk::kRows:
+      return rows(unit, places);
+    case Walk::kPackedRows:
+      return packed_rows(unit, places);
+    case Walk::kColumns:
+      return columns(unit, places);
+    case Walk::kFoldedColumns:
+      return folded_columns(unit, places);
+    case Walk::kPackedColumns:
+      return packed_columns(unit, places);
+    case Walk::kConstant:
+      break;
+  }
+  std::fill_n(scratch_.best_index, unit.count, plan_.constant);
+  return {scratch_.best_index, 8};
+}
+
+void Worker::reduce_rows(const uint8_t* const* rows, int64_t count, int64_t length, int64_t at) {
+  type_.rows({rows, count, length, plan_.last, scratch_.best_index + at,
+              keys_wanted_ ? scratch_.ordered_keys + at : nullptr});
+}
+
+Found Worker::rows(const Unit& unit, const Places& places) {
+  const uint8_t* rows[kPlacedPositions];
+  const uint8_t* const data = plan_.data + unit.from * plan_.stride_bytes;
+  for (int64_t i = 0; i < unit.count; ++i) rows[i] = data + places.in(i);
+  // A row shorter than a vector is read by a whole one. Inside the array that reads what lies
+  // behind the row; where it would pass the array's end, the row is copied to where there is room.
+  const int64_t row_bytes = unit.channels() * plan_.item_size;
+  if (row_bytes < kernels_.vector_bytes) {
+    uint8_t* room = scratch_.pack;
+    for (int64_t i = 0; i < unit.count; ++i) {
+      if (plan_.data_end - rows[i] >= kernels_.vector_bytes) continue;
+      std::memcpy(room, rows[i], static_cast<size_t>(row_bytes));
+      rows[i] = room;
+      room += kPackBytes / kPlacedPositions;
+    }
+  }
+  reduce_rows(rows, unit.count, unit.channels(), 0);
+  return {scratch_.best_index, 8};
+}
+static_assert(kPackBytes / kPlacedPositions >= kMaxVectorBytes);
+
+// Rows that fit are packed side by side; of a longer one a piece at a time.
+Found Worker::packed_rows(const Unit& unit, const Places& places) {
+  const int64_t fits = kPackBytes / plan_.item_size;
+  const uint8_t* const data = plan_.data + unit.from * plan_.stride_bytes;
+  if (unit.channels() <= fits) {
+    const int64_t pitch =
+        round_up(unit.channels() * plan_.item_size, kMaxVectorBytes);
+    const int64_t batch = kPackBytes / pitch;
+    const uint8_t* rows[kPlacedPositions];
+    for (int64_t at = 0; at < unit.count; at += batch) {
+      const int64_t count = std::min(batch, unit.count - at);
+      for (int64_t i = 0; i < count; ++i) {
+        uint8_t* const row = scratch_.pack + i * pitch;
+        pack(data + places.in(at + i), unit.channels(), plan_.stride_bytes, nullptr, row);
+        rows[i] = row;
+      }
+      reduce_rows(rows, count, unit.channels(), at);
+    }
+    return {scratch_.best_index, 8};
+  }
+  const uint8_t* const row = scratch_.pack;
+  for (int64_t i = 0; i < unit.count; ++i) {
+    Partial best{0, -1};
+    for (int64_t channel = 0; channel < unit.channels(); channel += fits) {
+      const int64_t length = std::min(fits, unit.channels() - channel);
+      pack(data + places.in(i) + channel * plan_.stride_bytes, length, plan_.stride_bytes,
+           nullptr, scratch_.pack);
+      reduce_rows(&row, 1, length, i);
+      merge(best, {scratch_.ordered_keys[i], channel + scratch_.best_index[i]}, plan_.last);
+    }
+    scratch_.ordered_keys[i] = best.ordered_key;
+    scratch_.best_index[i] = best.index;
+  }
+  return {scratch_.best_index, 8};
+}
+
+// The kernel keeps the columns of a tail in a vector that overlaps its neighbour; here they move
+// to where the column's number says.
+void Worker::tail_to_place(int64_t columns) {
+  const int64_t lanes = kernels_.vector_bytes / plan_.item_size;
+  const int64_t tail = columns % lanes;
+  if (tail == 0) return;
+  const int64_t to = (columns - tail) * plan_.item_size;
+  const int64_t from = to + (lanes - tail) * plan_.item_size;
+  const auto bytes = static_cast<size_t>(tail * plan_.item_size);
+  std::memmove(scratch_.keys + to, scratch_.keys + from, bytes);
+  std::memmove(scratch_.index + to, scratch_.index + from, bytes);
+}
+
+// Runs the columns kernel over segments of channels. Lane-wide indices number 256 channels in
+// 8-bit lanes and 65,536 in 16-bit ones: where there are more, a window of so many at a time is
+// merged into wide indices.
+Found Worker::reduce_channels(const Channels* channels, int segments, int64_t columns,
+                              const Packing& packing) {
+  const int64_t window =
+      plan_.item_size >= 8 ? INT64_MAX : int64_t{1} << (8 * plan_.item_size);
+  int64_t total = 0;
+  for (int s = 0; s < segments; ++s) total += channels[s].count;
+  int64_t done = 0;    // channels in windows that are closed
+  int64_t filled = 0;  // channels in the open window
+  for (int s = 0; s < segments; ++s) {
+    const Channels& segment = channels[s];
+    for (int64_t c = 0; c < segment.count;) {
+      int64_t take = std::min(segment.count - c, window - filled);
+      const uint8_t* data = segment.data + c * segment.stride_bytes;
+      int64_t stride = segment.stride_bytes;
+      if (packing.places != nullptr) {
+        take = std::min(take, kPackBytes / packing.pitch_bytes);
+        const Places& places = *packing.places;
+        for (int64_t i = 0; i < take; ++i) {
+          pack(data + i * stride + (places.in_offsets == nullptr ? places.in_start : 0), columns,
+               places.in_stride, places.in_offsets, scratch_.pack + i * packing.pitch_bytes);
+        }
+        data = scratch_.pack;
+        stride = packing.pitch_bytes;
+      }
+      const int64_t width =
+          packing.places != nullptr ? packing.pitch_bytes / plan_.item_size : columns;
+      type_.columns(
+          {data, stride, take, width, filled, filled > 0, scratch_.keys, scratch_.index});
+      c += take;
+      filled += take;
+      if (filled < window && done + filled < total) continue;
+      if (packing.places == nullptr) tail_to_place(columns);
+      if (total > window) {
+        type_.merge_window(scratch_.keys, scratch_.index, columns, done, scratch_.best_keys,
+                           scratch_.best_index);
+      }
+      done += filled;
+      filled = 0;
+    }
+  }
+  const bool wide = total > window;
+  if (keys_wanted_) {
+    type_.order_keys(wide ? scratch_.best_keys : scratch_.keys, columns, scratch_.ordered_keys);
+  }
+  if (wide) return {scratch_.best_index, 8};
+  return {scratch_.index, plan_.item_size};
+}
+
+Found Worker::columns(const Unit& unit, const Places& places) {
+  const Channels channels{
+      plan_.data + unit.from * plan_.stride_bytes + places.in_start, plan_.stride_bytes,
+      unit.channels()};
+  return reduce_channels(&channels, 1, unit.count, {nullptr, 0});
+}
+
+Found Worker::packed_columns(const Unit& unit, const Places& places) {
+  const int64_t pitch = round_up(unit.count * plan_.item_size, kernels_.vector_bytes);
+  const Channels channels{plan_.data + unit.from * plan_.stride_bytes, plan_.stride_bytes,
+                          unit.channels()};
+  return reduce_channels(&channels, 1, unit.count, {&places, pitch});
+}
+
+// A run of few columns with the next channel right behind: several channels side by side are
+// the columns of one wide channel. Channels that are left over at the end are had by one more
+// wide channel that overlaps the one before; then the columns of each fold are merged.
+Found Worker::folded_columns(const Unit& unit, const Places& places) {
+  const int64_t columns = unit.count;
+  const int64_t lanes = kernels_.vector_bytes / plan_.item_size;
+  const int64_t vectors = unit.channels() * columns >= 64 * lanes ? 4 : 1;
+  const int64_t folds = std::min(ceil_div(vectors * lanes, columns), unit.channels());
+  const int64_t whole = unit.channels() / folds;
+  const bool overlap = whole * folds != unit.channels();
+  const int64_t last_fold = unit.channels() - folds;
+  // The channels of a fold lie side by side upwards in memory, whichever way the walk goes.
+  const int64_t to_lowest = plan_.stride_bytes < 0 ? (folds - 1) * plan_.stride_bytes : 0;
+  const uint8_t* const data =
+      plan_.data + unit.from * plan_.stride_bytes + places.in_start + to_lowest;
+  const Channels channels[2] = {
+      {data, folds * plan_.stride_bytes, whole},
+      {data + last_fold * plan_.stride_bytes, 0, overlap ? 1 : 0},
+  };
+  const Found found = reduce_channels(channels, 2, folds * columns, {nullptr, 0});
+
+  widen_index(found, folds * columns);
+  for (int64_t column = 0; column < columns; ++column) {
+    Partial best{0, -1};
+    for (int64_t fold = 0; fold < folds; ++fold) {
+      const int64_t at = fold * columns + column;
+      const int64_t wide = scratch_.best_index[at];
+      const int64_t first = wide < whole ? wide * folds : last_fold;
+      const int64_t within = plan_.stride_bytes < 0 ? folds - 1 - fold : fold;
+      merge(best, {scratch_.ordered_keys[at], first + within}, false);
+    }
+    scratch_.ordered_keys[column] = best.ordered_key;
+    scratch_.best_index[column] = best.index;
+  }
+  return {scratch_.best_index, 8};
+}
+
+void Worker::widen_index(const Found& found, int64_t count) {
+  if (found.index == scratch_.best_index) return;
+  kernels_.store[size_slot(found.index_bytes)][size_slot(8)](
+      {found.index, count, 0, 1, reinterpret_cast<uint8_t*>(scratch_.best_index), 8, nullptr});
+}
+
+void Worker::write(const Unit& unit, const Places& places, const Found& found) {
+  const int64_t bias = plan_.mirrored ? plan_.length - 1 - unit.from : unit.from;
+  const int64_t sign = plan_.mirrored ? -1 : 1;
+  const bool placed = places.out_offsets != nullptr;
+  kernels_.store[size_slot(found.index_bytes)][size_slot(plan_.out_item_size)](
+      {found.index, unit.count, bias, sign, plan_.out + (placed ? 0 : places.out_start),
+       places.out_stride, places.out_offsets});
+}
+
+void Worker::merge_partials(const Unit& unit, const Places& places, const Found& found) {
+  widen_index(found, unit.count);
+  for (int64_t i = 0; i < unit.count; ++i) {
+    const int64_t walked = unit.from + scratch_.best_index[i];
+    const int64_t along = plan_.mirrored ? plan_.length - 1 - walked : walked;
+    const int64_t index = plan_.flatten ? places.out(i) + along * plan_.index_scale : along;
+    Partial& into = sink_.partials[plan_.flatten ? 0 : unit.part * plan_.positions + unit.position + i];
+    merge(into, {scratch_.ordered_keys[i], index}, plan_.select_last_index);
+  }
+}
+
+Unit unit_at(const Plan& plan, const Cut& cut, int64_t number) {
+  const int64_t part = number / cut.tiles;
+  const int64_t tile = number % cut.tiles;
+  Unit unit;
+  unit.part = part;
+  unit.from = plan.length * part / cut.parts;
+  unit.to = plan.length * (part + 1) / cut.parts;
+  if (cut.run_tiles == 0) {
+    unit.position = tile * cut.tile;
+    unit.count = std::min(cut.tile, plan.positions - unit.position);
+    return unit;
+  }
+  // The tiles of a run are of about one width, so that none is narrower than a vector, and
+  // begin at whole vectors of the widest level.
+  const int64_t run = plan.dimensions[0].size;
+  const int64_t grain = kMaxVectorBytes / plan.item_size;
+  const auto edge = [&](int64_t i) {
+    return i == cut.run_tiles ? run : run * i / cut.run_tiles / grain * grain;
+  };
+  const int64_t within = tile % cut.run_tiles;
+  unit.position = tile / cut.run_tiles * run + edge(within);
+  unit.count = edge(within + 1) - edge(within);
+  return unit;
+}
+
+// The product without overflow: what does not fit is large enough.
+int64_t saturated(int64_t a, int64_t b) {
+  int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
+}  // namespace
+
+void merge(Partial& into, const Partial& from, bool select_last_index) noexcept {
+  const bool greater = from.ordered_key > into.ordered_key;
+  const bool wins_tie = from.ordered_key == into.ordered_key &&
+                        (from.index < into.index) != select_last_index;
+  if (into.index < 0 || greater || wins_tie) into = from;
+}
+
+Cut make_cut(const Plan& plan, const Kernels& kernels, int threads) noexcept {
+  const int64_t wanted = threads == 1 ? 1 : threads * kUnitsPerThread;
+  const int64_t item = plan.item_size;
+  const bool runs = plan.walk == Walk::kColumns || plan.walk == Walk::kFoldedColumns ||
+                    (plan.walk == Walk::kPackedColumns && plan.dimensions[0].stride_bytes == item &&
+                     plan.dimensions[0].size * item >= kernels.vector_bytes);
+  Cut cut{0, 0, 0, 1};
+  if (runs) {
+    const int64_t run = plan.dimensions[0].size;
+    const int64_t run_count = plan.positions / run;
+    const int64_t bytes = plan.walk == Walk::kPackedColumns ? kPackedTileBytes : kTileBytes;
+    const int64_t most = std::min(bytes / item, kTilePositions);
+    const int64_t least = std::min(kLeastTileBytes / item, most);
+    const int64_t share = ceil_div(saturated(run, run_count), wanted);
+    cut.tile = std::clamp(share, least, most);
+    cut.run_tiles = ceil_div(run, cut.tile);
+    cut.tiles = cut.run_tiles * run_count;
+  } else {
+    cut.tile = std::clamp(ceil_div(plan.positions, wanted), int64_t{1}, kPlacedPositions);
+    cut.tiles = ceil_div(plan.positions, cut.tile);
+  }
+  if (cut.tiles < wanted && plan.walk != Walk::kConstant && threads > 1) {
+    cut.parts = std::clamp(wanted / cut.tiles, int64_t{1}, plan.length);
+  }
+  return cut;
+}
+
+void run_units(const Plan& plan, const Kernels& kernels, const Cut& cut, int64_t first,
+               int64_t last, Sink sink) noexcept {
+  Worker worker(plan, kernels, sink);
+  for (int64_t number = first; number < last; ++number) worker.run(unit_at(plan, cut, number));
+}
+
+void store_partials(const Plan& plan, const Kernels& kernels, const Partial* partials) noexcept {
+  const int64_t count = plan.flatten ? 1 : plan.positions;
+  Worker worker(plan, kernels, {nullptr});
+  for (int64_t at = 0; at < count; at += kPlacedPositions) {
+    const int64_t tile = std::min(kPlacedPositions, count - at);
+    int64_t index[kPlacedPositions];
+    for (int64_t i = 0; i < tile; ++i) index[i] = partials[at + i].index;
+    Places places = worker.place(at, tile);
+    if (plan.flatten) places.out_start = 0;
+    kernels.store[3][size_slot(plan.out_item_size)](
+        {index, tile, 0, 1, plan.out + (places.out_offsets == nullptr ? places.out_start : 0),
+         places.out_stride, places.out_offsets});
+  }
+}
+
+}  // namespace onnx_argmax

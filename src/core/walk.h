@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Walking a plan in tiles: each tile is packed where it must be, reduced by a kernel of the
+// level, and handed to the result or to partial results.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels.h"
+#include "plan.h"
+
+namespace onnx_argmax {
+
+// The largest element of a part of the reduced axis (or of the whole array), its index counted
+// from the axis's (or array's) own start.
+struct Partial {
+  int64_t ordered_key;
+  int64_t index;  // negative: of nothing yet
+};
+
+// The one merge rule: the larger key, of equal ones the lower or the higher index. It does not
+// depend on the order of merging.
+void merge(Partial& into, const Partial& from, bool select_last_index) noexcept;
+
+// Units (and tasks of several units) for each thread, so that a thread that is held up costs the
+// others little.
+inline constexpr int64_t kUnitsPerThread = 4;
+
+// How a plan is cut. A unit is one tile over one part of the reduced axis.
+struct Cut {
+  int64_t run_tiles;    // tiles of one run of the innermost dimension; 0: tiles cross runs
+  int64_t tile;         // positions of a tile, at most
+  int64_t tiles;        // of all positions
+  int64_t parts;        // of the reduced axis
+};
+
+// threads: how many the units should keep busy.
+Cut make_cut(const Plan& plan, const Kernels& kernels, int threads) noexcept;
+
+// Where the results of one unit go.
+struct Sink {
+  // null: written to the plan's result. Otherwise merged, flattened into one partial result,
+  // else into the one of the unit's part and each position: [parts][positions].
+  Partial* partials;
+};
+
+// Runs the units [first, last) of the plan, counted over all tiles of the first part, then of
+// the second...
+void run_units(const Plan& plan, const Kernels& kernels, const Cut& cut, int64_t first,
+               int64_t last, Sink sink) noexcept;
+
+// Writes merged partial results: one for each position, or one alone where flattened.
+void store_partials(const Plan& plan, const Kernels& kernels, const Partial* partials) noexcept;
+
+}  // namespace onnx_argmax
