@@ -23,7 +23,7 @@ function(add_level name)
   add_library(${target} OBJECT "${core_dir}/kernels.cc")
   target_include_directories(${target} PRIVATE "${core_dir}")
   target_compile_definitions(${target} PRIVATE ONNX_ARGMAX_TABLE=${LEVEL_TABLE})
-  target_compile_options(${target} PRIVATE -O3 ${warnings} ${LEVEL_FLAGS})
+  target_compile_options(${target} PRIVATE -O3 -fno-exceptions -fno-rtti ${warnings} ${LEVEL_FLAGS})
   target_sources(onnx_argmax_core PRIVATE $<TARGET_OBJECTS:${target}>)
   # A weak symbol made with this level's instructions could be the copy that the linker keeps
   # for everybody, and so end the process on a machine without them.

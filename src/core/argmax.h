@@ -11,7 +11,7 @@
 
 namespace onnx_argmax {
 
-inline constexpr int kMaxRank = 64;   // NumPy's, the highest of any caller
+inline constexpr int kMaxRank = 64;  // NumPy's, the highest of any caller
 inline constexpr int kFlatten = -1;
 
 struct Request {

@@ -5,6 +5,10 @@
 #include <cstring>
 #include <iterator>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace onnx_argmax {
 
 #if defined(__x86_64__)
@@ -23,12 +27,25 @@ bool always() noexcept { return true; }
 
 #if defined(__x86_64__)
 
-// The levels are those of the x86-64 psABI. Of each, what the compiler may use for kernels.cc.
+// What the psABI's level x86-64-v3 has and Clang 16's __builtin_cpu_supports() cannot be asked for.
+bool has_lzcnt_movbe_f16c() noexcept {
+  constexpr unsigned kMovbe = 1u << 22;
+  constexpr unsigned kF16c = 1u << 29;
+  constexpr unsigned kLzcnt = 1u << 5;
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0) return false;
+  if ((c & kMovbe) == 0 || (c & kF16c) == 0) return false;
+  return __get_cpuid(0x80000001u, &a, &b, &c, &d) != 0 && (c & kLzcnt) != 0;
+}
+
+// The levels are those of the x86-64 psABI: all that the compiler may use for kernels.cc.
 bool has_v3() noexcept {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
          __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma") &&
-         __builtin_cpu_supports("lzcnt") && __builtin_cpu_supports("movbe") &&
-         __builtin_cpu_supports("f16c");
+         has_lzcnt_movbe_f16c();
 }
 
 bool has_v4() noexcept {

@@ -31,8 +31,9 @@ std::string supported_levels() {
 std::string apply_level(const std::string& name) {
   const SetLevel set = set_level(name.c_str());
   if (set == SetLevel::kOk) return {};
-  return std::string(set == SetLevel::kUnknown ? "unknown level" : "this machine cannot run level") +
-         " '" + name + "'; it runs " + supported_levels();
+  return std::string(set == SetLevel::kUnknown ? "unknown level"
+                                               : "this machine cannot run level") +
+         " '" + name + "'; this machine runs " + supported_levels();
 }
 
 std::string apply_environment() {

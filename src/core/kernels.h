@@ -19,7 +19,7 @@ inline constexpr int64_t kShortRow = 64;
 // A tile of adjacent columns, for each the largest key over the channels and its channel.
 // Columns are contiguous in a channel; there are at least as many as a vector has lanes.
 struct ColumnsArgs {
-  const uint8_t* data;  // channel 0, column 0
+  const uint8_t* data;   // channel 0, column 0
   int64_t stride_bytes;  // from one channel to the next, of any sign
   int64_t channels;
   int64_t columns;
@@ -77,7 +77,7 @@ constexpr int size_slot(int bytes) { return bytes == 1 ? 0 : bytes == 2 ? 1 : by
 struct Kernels {
   int vector_bytes;
   TypeKernels types[kElementTypeLimit];
-  void (*pack[4])(const PackArgs& args);      // by item size
+  void (*pack[4])(const PackArgs& args);       // by item size
   void (*store[4][4])(const StoreArgs& args);  // by size of index and of result
 };
 

@@ -19,9 +19,8 @@ void take_dimensions(const Request& request, int reduced, Plan& plan) {
     if (i != reduced) {
       plan.positions *= size;
       if (size != 1) {
-        plan.dimensions[plan.rank++] = {
-            size, request.stride_bytes[i],
-            plan.flatten ? logical : request.out_stride_bytes[i]};
+        plan.dimensions[plan.rank++] = {size, request.stride_bytes[i],
+                                        plan.flatten ? logical : request.out_stride_bytes[i]};
       }
     } else {
       plan.index_scale = logical;
@@ -53,9 +52,8 @@ void sort_and_join(Plan& plan) {
   const auto rank_of = [](const Dimension& d) {
     return d.stride_bytes == 0 ? INT64_MAX : d.stride_bytes;
   };
-  std::sort(
-      plan.dimensions, plan.dimensions + plan.rank,
-      [&](const Dimension& a, const Dimension& b) { return rank_of(a) < rank_of(b); });
+  std::sort(plan.dimensions, plan.dimensions + plan.rank,
+            [&](const Dimension& a, const Dimension& b) { return rank_of(a) < rank_of(b); });
   int joined = 0;
   for (int i = 1; i < plan.rank; ++i) {
     Dimension& inner = plan.dimensions[joined];

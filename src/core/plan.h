@@ -48,8 +48,8 @@ struct Plan {
   bool select_last_index;
   int64_t index_scale;  // flattened: distance of two neighbours along the reduced axis
 
-  uint8_t* out;         // result of the first position
-  int64_t out_base;     // flattened: index of the first position's first element
+  uint8_t* out;      // result of the first position
+  int64_t out_base;  // flattened: index of the first position's first element
   int out_item_size;
 };
 

@@ -112,8 +112,9 @@ void short_rows(const RowsArgs& args) {
   constexpr int64_t kCount = kLanes<Lane>;
   constexpr int kGroup = kQuarterBytes / static_cast<int>(sizeof(Lane));
   const int64_t last_start = args.length - kCount;
-  const auto valid = lane_numbers<Unsigned<Lane>>() < splat<Unsigned<Lane>>(
-                         static_cast<Unsigned<Lane>>(kWholeVectors ? 0 : args.length));
+  const auto valid =
+      lane_numbers<Unsigned<Lane>>() <
+      splat<Unsigned<Lane>>(static_cast<Unsigned<Lane>>(kWholeVectors ? 0 : args.length));
   const uint64_t row_mask = ~uint64_t{0} >> (64 - args.length);
   for (int64_t row = 0; row < args.count; row += kGroup) {
     const uint8_t* data[kGroup];

@@ -115,8 +115,8 @@ inline Quarter<T> zip(Quarter<T> a, Quarter<T> b) {
                                    h + 3 + n);
   } else {
     return __builtin_shufflevector(a, b, h, h + n, h + 1, h + 1 + n, h + 2, h + 2 + n, h + 3,
-                                   h + 3 + n, h + 4, h + 4 + n, h + 5, h + 5 + n, h + 6,
-                                   h + 6 + n, h + 7, h + 7 + n);
+                                   h + 3 + n, h + 4, h + 4 + n, h + 5, h + 5 + n, h + 6, h + 6 + n,
+                                   h + 7, h + 7 + n);
   }
 }
 
@@ -193,7 +193,8 @@ inline uint64_t equal_bits(Vector<T> a, Vector<T> b) {
     return vaddv_u8(vget_low_u8(x)) | static_cast<uint64_t>(vaddv_u8(vget_high_u8(x))) << 8;
 #else
     uint64_t bits = 0;
-    for (int lane = 0; lane < 16; ++lane) bits |= static_cast<uint64_t>(weighed[lane]) << (lane & 8);
+    for (int lane = 0; lane < 16; ++lane)
+      bits |= static_cast<uint64_t>(weighed[lane]) << (lane & 8);
     return bits;
 #endif
   } else {

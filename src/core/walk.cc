@@ -220,8 +220,7 @@ Found Worker::packed_rows(const Unit& unit, const Places& places) {
   const int64_t fits = kPackBytes / plan_.item_size;
   const uint8_t* const data = plan_.data + unit.from * plan_.stride_bytes;
   if (unit.channels() <= fits) {
-    const int64_t pitch =
-        round_up(unit.channels() * plan_.item_size, kMaxVectorBytes);
+    const int64_t pitch = round_up(unit.channels() * plan_.item_size, kMaxVectorBytes);
     const int64_t batch = kPackBytes / pitch;
     const uint8_t* rows[kPlacedPositions];
     for (int64_t at = 0; at < unit.count; at += batch) {
@@ -240,8 +239,8 @@ Found Worker::packed_rows(const Unit& unit, const Places& places) {
     Partial best{0, -1};
     for (int64_t channel = 0; channel < unit.channels(); channel += fits) {
       const int64_t length = std::min(fits, unit.channels() - channel);
-      pack(data + places.in(i) + channel * plan_.stride_bytes, length, plan_.stride_bytes,
-           nullptr, scratch_.pack);
+      pack(data + places.in(i) + channel * plan_.stride_bytes, length, plan_.stride_bytes, nullptr,
+           scratch_.pack);
       reduce_rows(&row, 1, length, i);
       merge(best, {scratch_.ordered_keys[i], channel + scratch_.best_index[i]}, plan_.last);
     }
@@ -269,8 +268,7 @@ void Worker::tail_to_place(int64_t columns) {
 // merged into wide indices.
 Found Worker::reduce_channels(const Channels* channels, int segments, int64_t columns,
                               const Packing& packing) {
-  const int64_t window =
-      plan_.item_size >= 8 ? INT64_MAX : int64_t{1} << (8 * plan_.item_size);
+  const int64_t window = plan_.item_size >= 8 ? INT64_MAX : int64_t{1} << (8 * plan_.item_size);
   int64_t total = 0;
   for (int s = 0; s < segments; ++s) total += channels[s].count;
   int64_t done = 0;    // channels in windows that are closed
@@ -316,9 +314,8 @@ Found Worker::reduce_channels(const Channels* channels, int segments, int64_t co
 }
 
 Found Worker::columns(const Unit& unit, const Places& places) {
-  const Channels channels{
-      plan_.data + unit.from * plan_.stride_bytes + places.in_start, plan_.stride_bytes,
-      unit.channels()};
+  const Channels channels{plan_.data + unit.from * plan_.stride_bytes + places.in_start,
+                          plan_.stride_bytes, unit.channels()};
   return reduce_channels(&channels, 1, unit.count, {nullptr, 0});
 }
 
@@ -326,6 +323,13 @@ Found Worker::packed_columns(const Unit& unit, const Places& places) {
   const int64_t pitch = round_up(unit.count * plan_.item_size, kernels_.vector_bytes);
   const Channels channels{plan_.data + unit.from * plan_.stride_bytes, plan_.stride_bytes,
                           unit.channels()};
+  // Lanes beyond the last column are reduced and thrown away; they hold something defined.
+  const int64_t used = unit.count * plan_.item_size;
+  if (used < pitch) {
+    for (int64_t end = pitch; end <= kPackBytes; end += pitch) {
+      std::memset(scratch_.pack + end - pitch + used, 0, static_cast<size_t>(pitch - used));
+    }
+  }
   return reduce_channels(&channels, 1, unit.count, {&places, pitch});
 }
 
@@ -387,7 +391,8 @@ void Worker::merge_partials(const Unit& unit, const Places& places, const Found&
     const int64_t walked = unit.from + scratch_.best_index[i];
     const int64_t along = plan_.mirrored ? plan_.length - 1 - walked : walked;
     const int64_t index = plan_.flatten ? places.out(i) + along * plan_.index_scale : along;
-    Partial& into = sink_.partials[plan_.flatten ? 0 : unit.part * plan_.positions + unit.position + i];
+    Partial& into =
+        sink_.partials[plan_.flatten ? 0 : unit.part * plan_.positions + unit.position + i];
     merge(into, {scratch_.ordered_keys[i], index}, plan_.select_last_index);
   }
 }
@@ -427,17 +432,18 @@ int64_t saturated(int64_t a, int64_t b) {
 
 void merge(Partial& into, const Partial& from, bool select_last_index) noexcept {
   const bool greater = from.ordered_key > into.ordered_key;
-  const bool wins_tie = from.ordered_key == into.ordered_key &&
-                        (from.index < into.index) != select_last_index;
+  const bool wins_tie =
+      from.ordered_key == into.ordered_key && (from.index < into.index) != select_last_index;
   if (into.index < 0 || greater || wins_tie) into = from;
 }
 
 Cut make_cut(const Plan& plan, const Kernels& kernels, int threads) noexcept {
   const int64_t wanted = threads == 1 ? 1 : threads * kUnitsPerThread;
   const int64_t item = plan.item_size;
-  const bool runs = plan.walk == Walk::kColumns || plan.walk == Walk::kFoldedColumns ||
-                    (plan.walk == Walk::kPackedColumns && plan.dimensions[0].stride_bytes == item &&
-                     plan.dimensions[0].size * item >= kernels.vector_bytes);
+  const bool runs =
+      plan.walk == Walk::kColumns || plan.walk == Walk::kFoldedColumns ||
+      (plan.walk == Walk::kPackedColumns && plan.dimensions[0].stride_bytes == item &&
+       plan.dimensions[0].size * item >= kernels.vector_bytes);
   Cut cut{0, 0, 0, 1};
   if (runs) {
     const int64_t run = plan.dimensions[0].size;
@@ -454,7 +460,11 @@ Cut make_cut(const Plan& plan, const Kernels& kernels, int threads) noexcept {
     cut.tiles = ceil_div(plan.positions, cut.tile);
   }
   if (cut.tiles < wanted && plan.walk != Walk::kConstant && threads > 1) {
-    cut.parts = std::clamp(wanted / cut.tiles, int64_t{1}, plan.length);
+    // The folded columns of every part must fill a vector.
+    const int64_t least = plan.walk == Walk::kFoldedColumns
+                              ? ceil_div(kernels.vector_bytes / item, plan.dimensions[0].size)
+                              : 1;
+    cut.parts = std::clamp(wanted / cut.tiles, int64_t{1}, plan.length / least);
   }
   return cut;
 }

@@ -28,10 +28,10 @@ inline constexpr int64_t kUnitsPerThread = 4;
 
 // How a plan is cut. A unit is one tile over one part of the reduced axis.
 struct Cut {
-  int64_t run_tiles;    // tiles of one run of the innermost dimension; 0: tiles cross runs
-  int64_t tile;         // positions of a tile, at most
-  int64_t tiles;        // of all positions
-  int64_t parts;        // of the reduced axis
+  int64_t run_tiles;  // tiles of one run of the innermost dimension; 0: tiles cross runs
+  int64_t tile;       // positions of a tile, at most
+  int64_t tiles;      // of all positions
+  int64_t parts;      // of the reduced axis
 };
 
 // threads: how many the units should keep busy.

@@ -11,7 +11,7 @@ from onnx_argmax import _native
 
 __all__ = ["BuildInfo", "__version__", "build_info", "get_num_threads", "set_num_threads"]
 
-__version__: Final = _native.version
+__version__: Final = _native.version()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,8 @@ class BuildInfo:
 def build_info() -> BuildInfo:
     """Version, compiler, instruction-set levels and threads of the core in use."""
     return BuildInfo(
-        version=_native.version,
-        compiler=_native.compiler,
+        version=__version__,
+        compiler=_native.compiler(),
         levels=tuple(_native.levels()),
         level=_native.get_level(),
         threads=_native.get_num_threads(),

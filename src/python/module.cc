@@ -150,8 +150,8 @@ void match_out(const Memory& data, const Memory& out, int axis, int64_t* out_str
   if (!fits) throw nb::value_error("out: its shape does not fit that of data");
 }
 
-void run(const Memory& data, int element_type, bool byte_swapped, int axis,
-         bool select_last_index, const Memory& out, int threads) {
+void run(const Memory& data, int element_type, bool byte_swapped, int axis, bool select_last_index,
+         const Memory& out, int threads) {
   const auto type = static_cast<ElementType>(element_type);
   if (element_type < 0 || element_type >= kElementTypeLimit || item_size(type) == 0 ||
       item_size(type) != data.item_size) {
@@ -198,12 +198,12 @@ void argmax_of(nb::object data, int element_type, bool byte_swapped, int axis,
                bool select_last_index, nb::object out, int threads) {
   const Buffer out_buffer(out, PyBUF_STRIDES | PyBUF_WRITABLE);
   if (const Tensor* tensor = nullptr; nb::try_cast<const Tensor*>(data, tensor) && tensor) {
-    run(tensor->memory(), element_type, byte_swapped, axis, select_last_index,
-        out_buffer.memory(), threads);
+    run(tensor->memory(), element_type, byte_swapped, axis, select_last_index, out_buffer.memory(),
+        threads);
   } else {
     const Buffer buffer(data, PyBUF_STRIDES);
-    run(buffer.memory(), element_type, byte_swapped, axis, select_last_index,
-        out_buffer.memory(), threads);
+    run(buffer.memory(), element_type, byte_swapped, axis, select_last_index, out_buffer.memory(),
+        threads);
   }
 }
 
@@ -229,8 +229,8 @@ NB_MODULE(_native, module) {
   if (const std::string wrong = apply_environment(); !wrong.empty()) {
     throw nb::import_error(wrong.c_str());
   }
-  module.attr("version") = ONNX_ARGMAX_VERSION;
-  module.attr("compiler") = kCompiler;
+  module.def("version", [] { return ONNX_ARGMAX_VERSION; });
+  module.def("compiler", [] { return kCompiler; });
 
   nb::class_<Tensor>(module, "Tensor", "A tensor in the CPU's memory, taken through DLPack.")
       .def_prop_ro("element_type", &Tensor::element_type)
@@ -238,8 +238,8 @@ NB_MODULE(_native, module) {
 
   module.def("argmax", &argmax_of, "data"_a, "element_type"_a, "byte_swapped"_a, "axis"_a,
              "select_last_index"_a, "out"_a, "threads"_a);
-  module.def("from_dlpack", [](nb::object capsule) { return Tensor(std::move(capsule)); },
-             "capsule"_a);
+  module.def(
+      "from_dlpack", [](nb::object capsule) { return Tensor(std::move(capsule)); }, "capsule"_a);
   module.def("levels", &supported_levels);
   module.def("get_level", [] { return active_level().name; });
   module.def(
