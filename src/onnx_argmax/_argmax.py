@@ -89,6 +89,10 @@ def argmax(
     array([[1],
            [1]])
     """
+    if dtype is None and out is None and threads is None:
+        result = _native.argmax_plain(data, axis, keepdims, select_last_index)
+        if result is not None:
+            return result
     taken = source(data)
     position = None if axis is None else normalize_axis(axis_index(axis), len(taken.shape))
     keep = _flag("keepdims", keepdims)

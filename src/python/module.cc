@@ -4,11 +4,11 @@
 // checked in Python (_argmax.py); what is checked here keeps a wrong call from reading or
 // writing where it must not.
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,124 +16,14 @@
 #include "argmax.h"
 #include "dispatch.h"
 #include "environment.h"
+#include "memory.h"
 #include "parallel.h"
+#include "plain.h"
 
-namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace onnx_argmax {
 namespace {
-
-// Memory with shape and strides, whatever protocol it came by.
-struct Memory {
-  const void* data;
-  int rank;
-  const int64_t* shape;
-  const int64_t* stride_bytes;
-  int64_t item_size;
-};
-
-// First and last byte (exclusive) that strides reach.
-std::pair<uintptr_t, uintptr_t> extent(const Memory& memory) {
-  auto low = reinterpret_cast<uintptr_t>(memory.data);
-  auto high = low + static_cast<uintptr_t>(memory.item_size);
-  for (int i = 0; i < memory.rank; ++i) {
-    if (memory.shape[i] == 0) return {low, low};
-    const int64_t reach = (memory.shape[i] - 1) * memory.stride_bytes[i];
-    (reach < 0 ? low : high) += static_cast<uintptr_t>(reach);
-  }
-  return {low, high};
-}
-
-// A view through the buffer protocol. NumPy exports read-only and byte-swapped arrays, and
-// strides of any sign.
-class Buffer {
- public:
-  Buffer(nb::handle object, int flags) {
-    if (PyObject_GetBuffer(object.ptr(), &view_, flags) != 0) throw nb::python_error();
-    if (view_.ndim > kMaxRank) {
-      PyBuffer_Release(&view_);
-      throw nb::value_error("data: rank above 64");
-    }
-  }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  ~Buffer() { PyBuffer_Release(&view_); }
-
-  Memory memory() const {
-    static_assert(sizeof(Py_ssize_t) == sizeof(int64_t));
-    return {view_.buf, view_.ndim, reinterpret_cast<const int64_t*>(view_.shape),
-            reinterpret_cast<const int64_t*>(view_.strides), view_.itemsize};
-  }
-
- private:
-  Py_buffer view_{};
-};
-
-// A tensor taken through DLPack. Its strides count elements there, bytes here.
-class Tensor {
- public:
-  explicit Tensor(nb::object capsule) : array_(nb::cast<nb::ndarray<nb::ro>>(capsule)) {
-    if (array_.ndim() > kMaxRank) throw nb::value_error("data: rank above 64");
-    for (size_t i = 0; i < array_.ndim(); ++i) {
-      shape_.push_back(static_cast<int64_t>(array_.shape(i)));
-      stride_bytes_.push_back(array_.stride(i) * static_cast<int64_t>(array_.itemsize()));
-    }
-  }
-
-  Memory memory() const {
-    return {array_.data(), static_cast<int>(array_.ndim()), shape_.data(), stride_bytes_.data(),
-            static_cast<int64_t>(array_.itemsize())};
-  }
-
-  // Number of onnx.TensorProto.DataType; 0 for a type that is none of ours.
-  int element_type() const {
-    const nb::dlpack::dtype dtype = array_.dtype();
-    if (dtype.lanes != 1) return 0;
-    const auto of_size = [&](ElementType b8, ElementType b16, ElementType b32, ElementType b64) {
-      switch (dtype.bits) {
-        case 8:
-          return static_cast<int>(b8);
-        case 16:
-          return static_cast<int>(b16);
-        case 32:
-          return static_cast<int>(b32);
-        case 64:
-          return static_cast<int>(b64);
-        default:
-          return 0;
-      }
-    };
-    switch (static_cast<nb::dlpack::dtype_code>(dtype.code)) {
-      case nb::dlpack::dtype_code::Int:
-        return of_size(ElementType::kInt8, ElementType::kInt16, ElementType::kInt32,
-                       ElementType::kInt64);
-      case nb::dlpack::dtype_code::UInt:
-        return of_size(ElementType::kUint8, ElementType::kUint16, ElementType::kUint32,
-                       ElementType::kUint64);
-      case nb::dlpack::dtype_code::Float:
-        return of_size(ElementType{}, ElementType::kFloat16, ElementType::kFloat,
-                       ElementType::kDouble);
-      case nb::dlpack::dtype_code::Bfloat:
-        return of_size(ElementType{}, ElementType::kBfloat16, ElementType{}, ElementType{});
-      case nb::dlpack::dtype_code::Bool:
-        return of_size(ElementType::kBool, ElementType{}, ElementType{}, ElementType{});
-      default:
-        return 0;
-    }
-  }
-
-  nb::tuple shape() const {
-    nb::list shape;
-    for (const int64_t size : shape_) shape.append(size);
-    return nb::tuple(shape);
-  }
-
- private:
-  nb::ndarray<nb::ro> array_;
-  std::vector<int64_t> shape_;
-  std::vector<int64_t> stride_bytes_;
-};
 
 // The result's strides in the order of the data's axes; the reduced axis, where it was dropped,
 // gets one that nobody looks at.
@@ -207,6 +97,32 @@ void argmax_of(nb::object data, int element_type, bool byte_swapped, int axis,
   }
 }
 
+// None where the general way, through the checks in Python, must be taken.
+nb::object argmax_plain(nb::handle data, nb::handle axis, nb::handle keepdims,
+                        nb::handle select_last_index) {
+  static const NumPy* const numpy = new NumPy();
+  const auto is_bool = [](nb::handle value) { return value.is(Py_True) || value.is(Py_False); };
+  if (!numpy->is_array(data) || !PyLong_CheckExact(axis.ptr()) || !is_bool(keepdims) ||
+      !is_bool(select_last_index)) {
+    return nb::none();
+  }
+  const int element_type = numpy->element_type(data);
+  if (element_type == 0) return nb::none();
+  int overflow = 0;
+  const int64_t position = PyLong_AsLongLongAndOverflow(axis.ptr(), &overflow);
+  const Buffer buffer(data, PyBUF_STRIDES);
+  const Memory memory = buffer.memory();
+  if (overflow != 0) return nb::none();
+  const nb::object shape = plain_result_shape(memory, position, keepdims.is(Py_True));
+  if (!shape.is_valid()) return nb::none();
+  nb::object out = numpy->empty_int64(shape);
+  const Buffer out_buffer(out, PyBUF_STRIDES | PyBUF_WRITABLE);
+  run(memory, element_type, false,
+      static_cast<int>(position < 0 ? position + memory.rank : position),
+      select_last_index.is(Py_True), out_buffer.memory(), 0);
+  return out;
+}
+
 std::vector<std::string> supported_levels() {
   std::vector<std::string> names;
   for (int i = 0; i < level_count(); ++i) {
@@ -238,6 +154,10 @@ NB_MODULE(_native, module) {
 
   module.def("argmax", &argmax_of, "data"_a, "element_type"_a, "byte_swapped"_a, "axis"_a,
              "select_last_index"_a, "out"_a, "threads"_a);
+  module.def("argmax_plain", &argmax_plain, "data"_a, "axis"_a, "keepdims"_a,
+             "select_last_index"_a,
+             nb::sig("def argmax_plain(data: object, axis: object, keepdims: object, "
+                     "select_last_index: object) -> typing.Any | None"));
   module.def(
       "from_dlpack", [](nb::object capsule) { return Tensor(std::move(capsule)); }, "capsule"_a);
   module.def("levels", &supported_levels);
