@@ -41,6 +41,9 @@ _DEVICE_NAMES: Final = {
     17: "MAIA",
 }
 
+# What libraries raise when an array cannot be exported.
+_EXPORT_ERRORS: Final = (AttributeError, BufferError, RuntimeError, TypeError, ValueError)
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -98,7 +101,7 @@ def writable_view(out: Any) -> np.ndarray[Any, Any]:
         _check_device("out", out)
         try:
             return np.from_dlpack(out)
-        except (BufferError, RuntimeError, TypeError) as error:
+        except _EXPORT_ERRORS as error:
             raise TypeError(f"out: cannot be written through DLPack: {error}") from error
     raise TypeError(f"out: an array is needed, got {type(out).__name__}")
 
@@ -123,10 +126,15 @@ def _dlpack_source(data: Any) -> Source:
     _check_device("data", data)
     if getattr(data, "requires_grad", False):
         data = data.detach()
+    if hasattr(data, "is_neg") and data.is_neg():  # PyTorch exports the memory without the sign
+        raise TypeError(
+            "data: the tensor is negated lazily, so its memory does not hold its elements; "
+            "pass data.resolve_neg()"
+        )
     dtype_name = str(data.dtype).rpartition(".")[2] if hasattr(data, "dtype") else "unknown"
     try:
         tensor = _native.from_dlpack(_capsule(data))
-    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+    except _EXPORT_ERRORS as error:
         raise TypeError(
             _unsupported(dtype_name, f"the array could not be read through DLPack ({error})")
         ) from error
@@ -156,7 +164,7 @@ def _restorer(data: Any) -> Callable[[np.ndarray[Any, Any]], Any]:
         # JAX without jax_enable_x64 has no int64: its asarray gives int32.
         if array_api_compat.is_jax_array(data):
             _check_jax_index(result, namespace)
-        return namespace.asarray(result)
+        return namespace.asarray(result, device=array_api_compat.device(data))
 
     return restore
 
@@ -175,7 +183,10 @@ def _as_numpy(result: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _check_device(argument: str, array: Any) -> None:
-    device_type, device_id = array.__dlpack_device__()
+    try:
+        device_type, device_id = array.__dlpack_device__()
+    except _EXPORT_ERRORS as error:
+        raise TypeError(f"{argument}: the array lies in no memory to read ({error})") from error
     if int(device_type) not in _HOST_DEVICES:
         name = _DEVICE_NAMES.get(int(device_type), f"DLPack type {int(device_type)}")
         raise TypeError(

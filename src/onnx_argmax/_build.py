@@ -31,7 +31,14 @@ class BuildInfo:
 
 
 def build_info() -> BuildInfo:
-    """Version, compiler, instruction-set levels and threads of the core in use."""
+    """Version, compiler, instruction-set levels and threads of the core in use.
+
+    Raises
+    ------
+    ValueError
+        When ``ONNX_ARGMAX_LEVEL`` names no level of this machine, or
+        ``ONNX_ARGMAX_NUM_THREADS`` is no number of threads; so does every other first use.
+    """
     return BuildInfo(
         version=__version__,
         compiler=_native.compiler(),
@@ -73,4 +80,8 @@ def thread_count(threads: object) -> int:
         ) from None
     if count < 1:
         raise ValueError(f"threads: at least 1 is needed, got {count}")
-    return count
+    return min(count, _MOST_THREADS)
+
+
+_MOST_THREADS: Final = 2**31 - 1
+"""What the core can count; a call starts no more threads than its work is worth."""
