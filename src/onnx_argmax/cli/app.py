@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command's arguments and options, and what becomes of an exception."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from onnx_argmax import __version__, argmax
+from onnx_argmax.cli.errors import message_of, report
+
+__all__ = ["app", "call"]
+
+_NAME = "onnx-argmax"
+
+
+@dataclass(slots=True)
+class _Settings:
+    debug: bool = False
+
+
+app = typer.Typer(
+    name=_NAME,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def call(arguments: list[str]) -> int:
+    """Run the command and give its exit status; whatever goes wrong is said in one line."""
+    settings = _Settings()
+    try:
+        status = app(arguments, prog_name=_NAME, standalone_mode=False, obj=settings)
+    except typer.Abort as error:  # what older releases of Typer make of Ctrl-C
+        raise KeyboardInterrupt from error
+    except Exception as error:
+        return _failed(error, debug=settings.debug)
+    return status if isinstance(status, int) else 0
+
+
+def _failed(error: Exception, *, debug: bool) -> int:
+    # A wrong use is of another library's class in older releases of Typer; these are common.
+    format_message = getattr(error, "format_message", None)
+    if format_message is not None and getattr(error, "exit_code", None) == 2:
+        command = getattr(getattr(error, "ctx", None), "command_path", _NAME)
+        report(f"{format_message().rstrip('.')}; see {command} --help", command)
+        return 2
+    if isinstance(error, BrokenPipeError):
+        # Whoever read the output has seen enough; Python would say so once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    if debug:
+        traceback.print_exception(error)
+    else:
+        report(message_of(error))
+    return 1
+
+
+def _set_debug(context: typer.Context, value: bool) -> None:
+    if value:
+        context.obj.debug = True
+
+
+def _show_version(value: bool) -> None:
+    if value:
+        print(f"{_NAME} {__version__}")
+        raise typer.Exit
+
+
+_Debug = Annotated[
+    bool,
+    typer.Option(
+        "--debug",
+        callback=_set_debug,
+        help="Show the traceback of an error instead of one line.",
+    ),
+]
+
+
+@app.callback(epilog="Exit status: 0 success, 1 an error, 2 wrong use.")
+def _root(
+    debug: _Debug = False,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """ONNX ArgMax: run a model, or reduce an array in a file."""
+
+
+@app.command()
+def run(
+    # What is wrong with a path is said where it is used, for all of them in the same way.
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", readable=False, help="The ONNX model's file.")
+    ],
+    inputs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="INPUT...",
+            help="FILE.npz whose keys are input names, NAME=FILE.npy, or a folder with "
+            "input_0.pb and so on, whose output_0.pb and so on are compared with.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            readable=False,
+            help="Write the outputs to a .npz, or a single one to a .npy.",
+        ),
+    ] = None,
+    compare: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="OUTPUT[=KEY]",
+            help="Count how many elements of an output agree with the array KEY of the INPUTs "
+            "(labels, for example), which is then no input. May be given several times.",
+        ),
+    ] = None,
+    debug: _Debug = False,
+) -> None:
+    """Run an ONNX model on inputs from files.
+
+    Shows the outputs and what ran the ArgMax nodes. The model runs on ONNX's reference
+    evaluator with this package's ArgMax. An output that differs from a folder's output_0.pb
+    makes the exit status 1; --compare never does.
+    """
+    _check_suffix(output, ".npz", ".npy")
+    from onnx_argmax.cli.run import RunJob, run_model
+
+    run_model(RunJob(model, inputs or [], output, compare or []))
+
+
+@app.command()
+def array(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE", help="FILE.npy, FILE.npz with one array, or FILE.npz:NAME."
+        ),
+    ],
+    axis: Annotated[
+        str, typer.Option(metavar="N", help="Axis to reduce; 'none' for the flattened array.")
+    ],
+    keepdims: Annotated[
+        bool, typer.Option(help="Keep the reduced axis with length 1, or drop it.")
+    ] = True,
+    select_last_index: Annotated[
+        bool, typer.Option("--select-last-index", help="Of equal maxima take the last index.")
+    ] = False,
+    bfloat16: Annotated[
+        bool,
+        typer.Option(
+            "--bfloat16", help="Take two-byte items (|V2, as NumPy saves bfloat16) as bfloat16."
+        ),
+    ] = False,
+    dtype: Annotated[
+        str, typer.Option(metavar="TYPE", help="Integer type of the result.")
+    ] = "int64",
+    threads: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Most threads to use.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            readable=False,
+            help="Write the result to a .npy instead of printing it.",
+        ),
+    ] = None,
+    debug: _Debug = False,
+) -> None:
+    """ArgMax of an array in a file.
+
+    A .npy is mapped into memory, so it may be larger than that.
+    """
+    from onnx_argmax.cli.array import ArrayJob, argmax_of_file
+
+    _check_suffix(output, ".npy")
+    _check_dtype(dtype)
+    argmax_of_file(
+        ArrayJob(
+            source=source,
+            axis=_axis(axis),
+            keepdims=keepdims,
+            select_last_index=select_last_index,
+            bfloat16=bfloat16,
+            dtype=dtype,
+            threads=threads,
+            output=output,
+        )
+    )
+
+
+@app.command()
+def info(debug: _Debug = False) -> None:
+    """Show what is installed and what of it runs here."""
+    from onnx_argmax.cli.info import show_info
+
+    show_info()
+
+
+def _axis(text: str) -> int | None:
+    if text.lower() == "none":
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r} is neither an integer nor 'none'", param_hint="'--axis'"
+        ) from None
+
+
+def _check_dtype(name: str) -> None:
+    try:
+        argmax(np.zeros(1, np.uint8), dtype=name)
+    except TypeError as error:
+        message = str(error).removeprefix("dtype: ")
+        raise typer.BadParameter(message, param_hint="'--dtype'") from error
+
+
+def _check_suffix(output: Path | None, *allowed: str) -> None:
+    if output is not None and output.suffix.lower() not in allowed:
+        raise typer.BadParameter(
+            f"{output}: the suffix says how to write it; allowed: {' or '.join(allowed)}",
+            param_hint="'--output'",
+        )

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays from ``.npy`` and ``.npz`` files, without pickles."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+import zlib
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from onnx_argmax.cli.errors import CommandError, message_of
+
+__all__ = ["FileArray", "as_bfloat16", "existing_file", "read_npy", "read_npz", "read_source"]
+
+FileArray = np.ndarray[Any, np.dtype[Any]]
+
+_NPY_MAGIC: Final = b"\x93NUMPY"
+_ZIP_MAGIC: Final = b"PK\x03\x04"
+_EMPTY_ZIP_MAGIC: Final = b"PK\x05\x06"
+_PICKLE_MAGIC: Final = b"\x80"
+"""The opcode that every pickle of protocol 2 or later starts with."""
+
+_MEMBER: Final = re.compile(r"(?P<file>.*\.npz):(?P<member>.+)", re.IGNORECASE | re.DOTALL)
+_BFLOAT16: Final = np.dtype((np.uint16, {"bfloat16": (np.uint16, 0)}))
+"""The disguise of bfloat16 that needs no ml_dtypes; see ``element_type_of_dtype``."""
+
+
+def read_source(source: str) -> FileArray:
+    """The array that ``FILE.npy``, ``FILE.npz`` (of one array) or ``FILE.npz:NAME`` names."""
+    path = Path(source)
+    member = _MEMBER.fullmatch(source)
+    if member is not None and not path.exists():
+        return _read_member(Path(member["file"]), member["member"])
+    existing_file(path)
+    match path.suffix.lower():
+        case ".npy":
+            return read_npy(path)
+        case ".npz":
+            return _read_only_member(path)
+        case _:
+            raise CommandError(
+                f"{path}: the suffix says neither .npy nor .npz; allowed are FILE.npy, "
+                "FILE.npz with one array in it, and FILE.npz:NAME"
+            )
+
+
+def read_npy(path: Path) -> FileArray:
+    """The array of a ``.npy`` file, read-only, mapped into memory and not read yet."""
+    with existing_file(path).open("rb") as file:
+        start = file.read(len(_NPY_MAGIC))
+    if start != _NPY_MAGIC:
+        raise CommandError(f"{path}: not a .npy file: {_what_starts_with(start)}")
+    try:
+        # A plain view, or every result would be of NumPy's class for memory maps.
+        return np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
+    except (ValueError, EOFError) as error:
+        raise _unreadable(str(path), error) from error
+
+
+def read_npz(path: Path) -> dict[str, FileArray]:
+    """Every array of a ``.npz`` file by name, read into memory."""
+    with _opened(path) as archive:
+        return {name: _load(path, archive, name) for name in archive.files}
+
+
+def as_bfloat16(array: FileArray) -> FileArray:
+    """The two-byte items of an array taken as bfloat16, in place.
+
+    Raises
+    ------
+    CommandError
+        When they are neither raw bytes, as NumPy saves bfloat16, nor uint16.
+    """
+    dtype = array.dtype
+    if dtype in (np.dtype("V2"), np.dtype(np.uint16)):
+        return array.view(_BFLOAT16)
+    raise CommandError(
+        f"--bfloat16: the items of the array are {dtype}; allowed are raw items of two bytes "
+        "(|V2), as NumPy saves bfloat16, and uint16 in native byte order"
+    )
+
+
+def existing_file(path: Path) -> Path:
+    """``path``, where a file is."""
+    if not path.exists():
+        raise CommandError(f"{path}: no such file")
+    if not path.is_file():
+        raise CommandError(f"{path}: not a file")
+    return path
+
+
+def _read_member(path: Path, name: str) -> FileArray:
+    with _opened(path) as archive:
+        if name not in archive.files:
+            raise CommandError(f"{path}: no array {name!r} in it; it holds {_listed(archive)}")
+        return _load(path, archive, name)
+
+
+def _read_only_member(path: Path) -> FileArray:
+    with _opened(path) as archive:
+        if len(archive.files) != 1:
+            raise CommandError(
+                f"{path}: it holds {_listed(archive)}; name one array, as {path}:NAME"
+            )
+        return _load(path, archive, archive.files[0])
+
+
+@contextmanager
+def _opened(path: Path) -> Generator[Any]:
+    with existing_file(path).open("rb") as file:
+        start = file.read(len(_NPY_MAGIC))
+        if not start.startswith((_ZIP_MAGIC, _EMPTY_ZIP_MAGIC)):
+            raise CommandError(f"{path}: not a .npz file: {_what_starts_with(start)}")
+        file.seek(0)
+        try:
+            archive = np.load(file, allow_pickle=False)
+        except zipfile.BadZipFile as error:
+            raise _unreadable(str(path), error) from error
+        with archive:
+            if len(set(archive.files)) != len(archive.files):
+                raise CommandError(f"{path}: an array's name is there twice: {_listed(archive)}")
+            yield archive
+
+
+def _load(path: Path, archive: Any, name: str) -> FileArray:
+    where = f"{path}: array {name!r}"
+    try:
+        array = archive[name]
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+        raise _unreadable(where, error) from error
+    if isinstance(array, bytes):  # so NumPy gives what is not in its format
+        raise CommandError(f"{where} is not an array in .npy format")
+    return array
+
+
+def _listed(archive: Any) -> str:
+    return ", ".join(repr(name) for name in archive.files) or "no array"
+
+
+def _unreadable(where: str, error: Exception) -> CommandError:
+    reason = message_of(error)
+    if "Object arrays" in reason or "Python objects" in reason:
+        return CommandError(
+            f"{where} is pickled Python objects, which can run code when they are read, and is "
+            "refused; save it with a numeric dtype: numpy.save(file, array.astype(...))"
+        )
+    return CommandError(f"{where} is truncated or damaged: {reason}")
+
+
+def _what_starts_with(start: bytes) -> str:
+    if not start:
+        return "it is empty"
+    if start == _NPY_MAGIC:
+        return "it is a .npy file; give it that suffix"
+    if start.startswith(_ZIP_MAGIC):
+        return "it is a zip archive; if NumPy wrote it, give it the suffix .npz"
+    if start.startswith(_PICKLE_MAGIC):
+        return "it looks like a pickle, which is refused; write it with numpy.save"
+    return "NumPy did not write it; write it with numpy.save or numpy.savez"

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Results to ``.npy`` and ``.npz`` files: written beside, then renamed."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from onnx_argmax.cli.errors import CommandError
+
+__all__ = ["check_writable", "write_npy", "write_npz"]
+
+_Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a path that could not be written; for before the work is done.
+
+    Raises
+    ------
+    CommandError
+        When the folder is missing or takes no new file, or when the path is a folder, a device
+        or a read-only file.
+    """
+    target = path.resolve()
+    if not target.parent.is_dir():
+        raise CommandError(f"--output: {path}: no such folder: {target.parent}")
+    if target.exists() and not target.is_file():
+        raise CommandError(f"--output: {path}: there is something else there than a file")
+    if target.exists() and not os.access(target, os.W_OK):
+        raise CommandError(f"--output: {path}: the file there is read-only")
+    trial = _beside(target)
+    try:
+        trial.touch(exist_ok=False)
+        trial.unlink()
+    except OSError as error:
+        raise CommandError(
+            f"--output: {path}: cannot be written: {error.strerror}: {target.parent}"
+        ) from error
+
+
+def write_npy(path: Path, array: _Array) -> None:
+    """Write one array to a ``.npy`` file."""
+    _replace(path, lambda file: _write_array(file, array))
+
+
+def write_npz(path: Path, arrays: Mapping[str, _Array]) -> None:
+    """Write arrays to a ``.npz`` file.
+
+    ``numpy.savez`` takes the names as Python arguments, among which ``file`` is its own; here
+    any name that a zip archive can hold will do.
+    """
+
+    def write(file: IO[bytes]) -> None:
+        with zipfile.ZipFile(file, "w") as archive:
+            for name, array in arrays.items():
+                # The size is not known beforehand, so the header has room for any.
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    _write_array(member, array)
+
+    _replace(path, write)
+
+
+def _write_array(file: IO[bytes], array: _Array) -> None:
+    # Strings come out of a model as Python objects, which only a pickle could hold.
+    plain = array.astype(np.str_) if array.dtype.hasobject else array
+    np.lib.format.write_array(file, np.asanyarray(plain), allow_pickle=False)
+
+
+def _replace(path: Path, write: Callable[[IO[bytes]], None]) -> None:
+    """Write a file that takes its name only when it is whole."""
+    target = path.resolve()  # a link stays a link
+    part = _beside(target)
+    try:
+        with part.open("xb") as file:
+            write(file)
+        if target.exists():
+            part.chmod(stat.S_IMODE(target.stat().st_mode))
+        part.replace(target)
+    except OSError as error:
+        raise CommandError(f"--output: {path}: cannot be written: {error.strerror}") from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _beside(target: Path) -> Path:
+    return target.with_name(f".{secrets.token_hex(8)}.part")
