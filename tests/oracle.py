@@ -72,7 +72,7 @@ def rank_of_bits(dtype_name: str, bits: int) -> tuple[int, int]:
     a float's as a multiple of its format's smallest subnormal, which is exact in Python.
     """
     if dtype_name == "bool":
-        return 0, bits
+        return 0, int(bits != 0)  # NumPy takes any byte but 0 as True
     float_format = FLOAT_FORMATS.get(dtype_name)
     if float_format is None:
         width = int(dtype_name.rpartition("int")[2])
@@ -166,6 +166,8 @@ def same_outcome(actual: Any, expected: Any) -> bool:
 
 def _keys(data: Array) -> Array:
     name = _dtype_name(data)
+    if name == "bool":
+        return data.view(np.uint8) != 0
     if name not in FLOAT_FORMATS:
         return data.astype(data.dtype.newbyteorder("="))
     float_format = FLOAT_FORMATS[name]

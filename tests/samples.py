@@ -74,7 +74,7 @@ def _nan_bits(element_type: ElementType) -> tuple[int, ...]:
 
 def _special_bits(element_type: ElementType) -> tuple[int, ...]:
     if element_type is BOOL:
-        return (0, 1)
+        return (0, 1, 2, 255)  # any byte but 0 is True
     float_format = FLOAT_FORMATS.get(element_type.dtype_name)
     if float_format is None:
         width = 8 * element_type.itemsize
@@ -125,7 +125,7 @@ def random_elements(
 ) -> Array:
     """Random elements: of the special ones, so that ties are common, or of all bit patterns."""
     generator = np.random.default_rng(seed)
-    if special or element_type is BOOL:
+    if special:
         pool = np.array(SPECIAL_BITS[element_type], bits_dtype(element_type))
         return from_bits(element_type, generator.choice(pool, shape))
     limit = np.iinfo(bits_dtype(element_type)).max

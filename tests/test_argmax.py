@@ -550,3 +550,6 @@ def test_bool_is_ordered(setting: Setting) -> None:
     assert BOOL in ALL_TYPES
     assert argmax(np.array([False, True, True]), 0, False) == 1, str(setting)
     assert argmax(np.array([False, True, True]), 0, False, True) == 2
+    any_byte = np.array([0, 1, 255, 2, 0], np.uint8).view(bool)
+    assert argmax(any_byte, 0, False) == 1
+    assert argmax(any_byte, 0, False, True) == 3

@@ -47,6 +47,33 @@ def test_many_callers_at_once(setting: Setting) -> None:
             assert right == len(shared[number % 5 :]), str(setting)
 
 
+def test_first_calls_at_once() -> None:
+    """Whatever is made at a first call is made once, and nobody waits for ever for it."""
+    run_program(
+        """
+        import faulthandler, sys, threading
+        import numpy as np
+        from onnx_argmax import argmax
+        faulthandler.dump_traceback_later(60, exit=True)
+        sys.setswitchinterval(1e-6)
+        together = threading.Barrier(8)
+        answers = []
+
+        def first():
+            data = np.arange(3)
+            together.wait()
+            answers.append(int(argmax(data)[0]))
+
+        callers = [threading.Thread(target=first, daemon=True) for _ in range(8)]
+        for caller in callers:
+            caller.start()
+        for caller in callers:
+            caller.join()
+        assert answers == [2] * 8
+        """
+    )
+
+
 def another_thread_runs_during(call: Callable[[], object]) -> bool:
     """Whether a thread that waits for the GIL gets it while the call runs.
 
@@ -99,6 +126,9 @@ FORK = """
         for threads in (1, 2, 7):
             assert (argmax(data, 1, threads=threads) == 999).all()
             assert argmax(data, None, True, True, threads=threads) == 49999
+        # The threads of a process are not those of its parent, but they are there.
+        tasks = "/proc/self/task"
+        assert not os.path.exists(tasks) or len(os.listdir(tasks)) >= 7
 
     check()
     for _ in range(3):
@@ -132,6 +162,42 @@ def test_fork_after_a_threaded_run(torch_comes: str) -> None:
         )
         # Python 3.12 and later warn of a fork beside threads, which is what is tested here.
         .replace("import os,", "import warnings; warnings.simplefilter('ignore'); import os,")
+    )
+
+
+@needs_fork
+def test_fork_while_another_thread_reduces() -> None:
+    """Whatever another thread holds as the process forks, the child is not held up by it."""
+    run_program(
+        """
+        import os, signal, threading, warnings
+        warnings.simplefilter("ignore")
+        import numpy as np
+        from onnx_argmax import _native, argmax
+        _native.set_grain_bytes(1)
+        data = np.tile(np.arange(100.0, dtype=np.float32), (50, 1))
+        done = threading.Event()
+
+        def reduce():
+            while not done.is_set():
+                argmax(data, 1, threads=4)
+
+        # What Python and NumPy import at a first call is in place before; the threads are not.
+        argmax(data, 1, threads=1)
+        others = [threading.Thread(target=reduce, daemon=True) for _ in range(3)]
+        for other in others:
+            other.start()
+        for _ in range(30):
+            child = os.fork()
+            if not child:
+                signal.alarm(20)  # ends a child that waits for ever
+                right = all((argmax(data, 1, threads=4) == 99).all() for _ in range(3))
+                os._exit(0 if right else 1)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        done.set()
+        for other in others:
+            other.join()
+        """
     )
 
 

@@ -30,8 +30,8 @@ struct Job {
   // Flattened, each task merges into a partial result of its own.
   static void run(void* context, int64_t task) {
     const auto& job = *static_cast<const Job*>(context);
-    const int64_t first = job.units * task / job.tasks;
-    const int64_t last = job.units * (task + 1) / job.tasks;
+    const int64_t first = share(job.units, task, job.tasks);
+    const int64_t last = share(job.units, task + 1, job.tasks);
     Partial* const into =
         job.partials != nullptr && job.plan.flatten ? job.partials + task : job.partials;
     run_units(job.plan, job.kernels, job.cut, first, last, {into});

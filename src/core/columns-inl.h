@@ -13,6 +13,11 @@
 namespace onnx_argmax {
 namespace {
 
+// How far ahead in its own channel each load asks for memory. The processor's own prefetchers
+// follow few streams at once and stop at each page; measured from 0.5 to 16 KiB (19 planes of
+// float32: 18 GB/s without, 26 with 2 KiB, 25 with 1 or 4, 23 with 16).
+constexpr int64_t kPrefetchBytes = 2048;
+
 template <class Order, int kPass, bool kStart>
 void columns_pass(const ColumnsArgs& args, int64_t channel) {
   using Lane = typename Order::Lane;
@@ -32,6 +37,7 @@ void columns_pass(const ColumnsArgs& args, int64_t channel) {
     Vector<Lane> best;
     Vector<Index> best_number;
     if constexpr (kStart) {
+      __builtin_prefetch(data[0] + offset + kPrefetchBytes);
       best = Order::key(load<Vector<Lane>>(data[0] + offset));
       best_number = number[0];
     } else {
@@ -39,6 +45,7 @@ void columns_pass(const ColumnsArgs& args, int64_t channel) {
       best_number = load<Vector<Index>>(index + slot);
     }
     for (int p = kStart ? 1 : 0; p < kPass; ++p) {
+      __builtin_prefetch(data[p] + offset + kPrefetchBytes);
       const Vector<Lane> key = Order::key(load<Vector<Lane>>(data[p] + offset));
       const auto greater = key > best;
       best = greater ? key : best;
@@ -64,7 +71,7 @@ int64_t columns_passes(const ColumnsArgs& args, int64_t channel) {
 
 template <class Order>
 void columns(const ColumnsArgs& args) {
-  int64_t channel = columns_passes<Order, 8>(args, 0);
+  int64_t channel = columns_passes<Order, kPassChannels>(args, 0);
   channel = columns_passes<Order, 4>(args, channel);
   channel = columns_passes<Order, 2>(args, channel);
   columns_passes<Order, 1>(args, channel);

@@ -27,7 +27,8 @@ bool always() noexcept { return true; }
 
 #if defined(__x86_64__)
 
-// What the psABI's level x86-64-v3 has and Clang 16's __builtin_cpu_supports() cannot be asked for.
+// What the psABI's level x86-64-v3 has and Clang 16's __builtin_cpu_supports() cannot be asked
+// for.
 bool has_lzcnt_movbe_f16c() noexcept {
   constexpr unsigned kMovbe = 1u << 22;
   constexpr unsigned kF16c = 1u << 29;
@@ -44,8 +45,7 @@ bool has_lzcnt_movbe_f16c() noexcept {
 // The levels are those of the x86-64 psABI: all that the compiler may use for kernels.cc.
 bool has_v3() noexcept {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-         __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma") &&
-         has_lzcnt_movbe_f16c();
+         __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma") && has_lzcnt_movbe_f16c();
 }
 
 bool has_v4() noexcept {

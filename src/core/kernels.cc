@@ -5,16 +5,18 @@
 #include "kernels.h"
 
 #include "columns-inl.h"
+#include "limit-inl.h"
 #include "move-inl.h"
 #include "order.h"
 #include "rows-inl.h"
+#include "short-rows-inl.h"
 
 namespace onnx_argmax {
 namespace {
 
 template <class Order>
 constexpr TypeKernels type_kernels() {
-  return {columns<Order>, rows<Order>, merge_window<Order>, order_keys<Order>};
+  return {columns<Order>, rows<Order>, short_rows<Order>, merge_window<Order>, order_keys<Order>};
 }
 
 template <class Index>
@@ -55,6 +57,9 @@ constexpr Kernels make_kernels() {
   set_store<uint16_t>(table);
   set_store<uint32_t>(table);
   set_store<uint64_t>(table);
+
+  table.read = read_bytes;
+  table.write = write_bytes;
   return table;
 }
 

@@ -13,8 +13,15 @@ namespace onnx_argmax {
 // Memory a kernel may touch beyond what it is told to read: whole vectors of the widest level.
 inline constexpr int64_t kMaxVectorBytes = 64;
 
-// Rows this short are reduced several at once, with one 64-bit mask of the equal lanes.
-inline constexpr int64_t kShortRow = 64;
+// Rows of so many bytes are reduced many at once. Where there are more bytes in a row, its own
+// search costs less than the transposing; a row in 8-bit lanes can be numbered up to here.
+inline constexpr int64_t kShortRowBytes = 256;
+
+// Bytes of a short row are read in whole quarters.
+inline constexpr int64_t kShortRowReach = 16;
+
+// Channels that the columns kernel takes in one pass over a tile.
+inline constexpr int64_t kPassChannels = 8;
 
 // A tile of adjacent columns, for each the largest key over the channels and its channel.
 // Columns are contiguous in a channel; there are at least as many as a vector has lanes.
@@ -29,19 +36,31 @@ struct ColumnsArgs {
   void* index;          // tail that overlaps its neighbour: see tail_to_place() in walk.cc
 };
 
-// Rows, each contiguous, for each the position of its largest element.
+// Short rows, each contiguous and with kShortRowReach bytes readable, for each the largest key and
+// its lane-wide index.
+struct ShortRowsArgs {
+  const uint8_t* const* rows;
+  int64_t count;
+  int64_t length;
+  bool last;    // of equal elements take the last one
+  void* keys;   // count, rounded up to a whole vector
+  void* index;  // likewise
+};
+
+// Rows, each contiguous and at least a vector long, for each the position of its largest element.
 struct RowsArgs {
-  const uint8_t* const* rows;  // each with at least a whole vector readable
+  const uint8_t* const* rows;
   int64_t count;
   int64_t length;
   bool last;              // of equal elements take the last one
   int64_t* index;         // count
-  int64_t* ordered_keys;  // count, or null where they are not wanted
+  int64_t* ordered_keys;  // count
 };
 
 struct TypeKernels {
   void (*columns)(const ColumnsArgs& args);
   void (*rows)(const RowsArgs& args);
+  void (*short_rows)(const ShortRowsArgs& args);
   // Merges the result of one window of channels (lane indices from 0) into the wide one.
   void (*merge_window)(const void* keys, const void* index, int64_t count, int64_t first_channel,
                        void* best_keys, int64_t* best_index);
@@ -79,6 +98,9 @@ struct Kernels {
   TypeKernels types[kElementTypeLimit];
   void (*pack[4])(const PackArgs& args);       // by item size
   void (*store[4][4])(const StoreArgs& args);  // by size of index and of result
+  // For limit.h alone.
+  uint64_t (*read)(const uint8_t* data, int64_t bytes);
+  void (*write)(uint8_t* to, int64_t bytes, uint64_t value, bool past_caches);
 };
 
 }  // namespace onnx_argmax

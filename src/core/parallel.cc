@@ -98,6 +98,9 @@ std::atomic<Pool*> pool{nullptr};
 
 #if defined(__unix__) || defined(__APPLE__)
 void after_fork_in_child() { pool.store(nullptr, std::memory_order_release); }
+
+// Registered as the library loads, before there can be a pool to forget.
+[[maybe_unused]] const int fork_handler = pthread_atfork(nullptr, nullptr, after_fork_in_child);
 #endif
 
 Pool* the_pool() noexcept {
@@ -109,10 +112,6 @@ Pool* the_pool() noexcept {
     delete made;
     return found;
   }
-#if defined(__unix__) || defined(__APPLE__)
-  static const int registered = pthread_atfork(nullptr, nullptr, after_fork_in_child);
-  (void)registered;
-#endif
   return made;
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #if defined(__AVX2__) || defined(__SSE2__)
 #include <immintrin.h>
@@ -81,13 +82,6 @@ inline V max(V a, V b) {
   return a > b ? a : b;
 }
 
-template <class T>
-inline Vector<T> lane_numbers() {
-  Vector<T> numbers{};
-  for (int lane = 0; lane < kLanes<T>; ++lane) numbers[lane] = static_cast<T>(lane);
-  return numbers;
-}
-
 // Lane-wise maximum of the quarters (16 bytes each) of a vector.
 template <class T>
 inline Quarter<T> fold(Vector<T> vector) {
@@ -100,24 +94,37 @@ inline Quarter<T> fold(Vector<T> vector) {
   return folded;
 }
 
-// Interleaves the first (kHigh false) or second halves of a and b: a0 b0 a1 b1...
-template <bool kHigh, class T>
-inline Quarter<T> zip(Quarter<T> a, Quarter<T> b) {
-  constexpr int kCount = kQuarterBytes / sizeof(T);
-  constexpr int h = kHigh ? kCount / 2 : 0;
-  constexpr int n = kCount;
-  if constexpr (kCount == 2) {
-    return __builtin_shufflevector(a, b, h, h + n);
-  } else if constexpr (kCount == 4) {
-    return __builtin_shufflevector(a, b, h, h + n, h + 1, h + 1 + n);
-  } else if constexpr (kCount == 8) {
-    return __builtin_shufflevector(a, b, h, h + n, h + 1, h + 1 + n, h + 2, h + 2 + n, h + 3,
-                                   h + 3 + n);
-  } else {
-    return __builtin_shufflevector(a, b, h, h + n, h + 1, h + 1 + n, h + 2, h + 2 + n, h + 3,
-                                   h + 3 + n, h + 4, h + 4 + n, h + 5, h + 5 + n, h + 6, h + 6 + n,
-                                   h + 7, h + 7 + n);
-  }
+template <bool kHigh, class T, class V, int... kLane>
+inline V zip_lanes(V a, V b, std::integer_sequence<int, kLane...>) {
+  constexpr int kAll = static_cast<int>(sizeof(V) / sizeof(T));
+  constexpr int kInQuarter = kQuarterBytes / static_cast<int>(sizeof(T));
+  return __builtin_shufflevector(a, b,
+                                 (kLane / kInQuarter * kInQuarter + kLane % kInQuarter / 2 +
+                                  (kHigh ? kInQuarter / 2 : 0) + (kLane % 2 != 0 ? kAll : 0))...);
+}
+
+// In each quarter, interleaves the first (kHigh false) or second halves: a0 b0 a1 b1...
+template <bool kHigh, class T, class V>
+inline V zip(V a, V b) {
+  return zip_lanes<kHigh, T>(a, b, std::make_integer_sequence<int, sizeof(V) / sizeof(T)>{});
+}
+
+// A vector of the quarters at an offset behind each of several pointers, `step` pointers apart.
+template <class T>
+inline Vector<T> join_quarters(const uint8_t* const* from, int step, int64_t offset) {
+#if defined(__AVX2__)
+  const auto quarter = [&](int i) { return load<__m128i>(from[i * step] + offset); };
+  const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(quarter(0)), quarter(1), 1);
+#if defined(__AVX512BW__) && defined(__AVX512DQ__)
+  const __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(quarter(2)), quarter(3), 1);
+  return reinterpret_cast<Vector<T>>(_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1));
+#else
+  return reinterpret_cast<Vector<T>>(low);
+#endif
+#else
+  static_assert(kVectorBytes == kQuarterBytes);
+  return load<Vector<T>>(from[0] + offset + 0 * step);
+#endif
 }
 
 // Largest lane.

@@ -7,10 +7,14 @@
 namespace onnx_argmax {
 namespace {
 
-// A tile's keys and indices (8 KiB each at most) and the channels that stream by share the
-// first-level cache (32 to 48 KiB).
-constexpr int64_t kTileBytes = 8 * 1024;
-constexpr int64_t kTilePositions = 2048;
+// Keys of a tile, and as much again for indices. The longer the tile, the longer the runs of
+// memory that each channel is read in. Measured from 2 to 64 KiB: 16 KiB is best where the tile
+// is read and written for several passes of channels; where one pass does, everything is in
+// registers and a smaller tile leaves more of the first-level cache to the result.
+constexpr int64_t kTileBytes = 16 * 1024;
+constexpr int64_t kOnePassTileBytes = 4 * 1024;
+// Tiles with wide indices or keys that are merged need 16 bytes more for each position.
+constexpr int64_t kWideTilePositions = 2048;
 // Tiles of arbitrary positions keep two offsets for each.
 constexpr int64_t kPlacedPositions = 256;
 constexpr int64_t kPackBytes = 16 * 1024;
@@ -27,13 +31,18 @@ constexpr int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 struct Scratch {
   alignas(kMaxVectorBytes) uint8_t keys[kTileBytes + kMaxVectorBytes];
   alignas(kMaxVectorBytes) uint8_t index[kTileBytes + kMaxVectorBytes];
-  alignas(kMaxVectorBytes) uint8_t best_keys[kTileBytes];
-  alignas(kMaxVectorBytes) int64_t best_index[kTilePositions];
-  alignas(kMaxVectorBytes) int64_t ordered_keys[kTilePositions];
+  alignas(kMaxVectorBytes) uint8_t best_keys[kWideTilePositions * 8];
+  alignas(kMaxVectorBytes) int64_t best_index[kWideTilePositions];
+  alignas(kMaxVectorBytes) int64_t ordered_keys[kWideTilePositions];
   alignas(kMaxVectorBytes) uint8_t pack[kPackBytes + kMaxVectorBytes];
   int64_t in_offsets[kPlacedPositions];
   int64_t out_offsets[kPlacedPositions];
 };
+
+// Channels that lane-wide indices can number.
+constexpr int64_t lane_window(int item_size) {
+  return item_size >= 8 ? INT64_MAX : int64_t{1} << (8 * item_size);
+}
 
 // A tile over a part of the reduced axis.
 struct Unit {
@@ -76,8 +85,7 @@ class Worker {
         kernels_(kernels),
         type_(kernels.types[static_cast<int>(plan.type)]),
         sink_(sink),
-        keys_wanted_(sink.partials != nullptr || plan.walk == Walk::kPackedRows ||
-                     plan.walk == Walk::kFoldedColumns) {}
+        keys_wanted_(sink.partials != nullptr || plan.walk == Walk::kFoldedColumns) {}
 
   void run(const Unit& unit) {
     const Places places = place(unit.position, unit.count);
@@ -114,6 +122,8 @@ class Worker {
   Found reduce_channels(const Channels* channels, int segments, int64_t columns,
                         const Packing& packing);
   void reduce_rows(const uint8_t* const* rows, int64_t count, int64_t length, int64_t at);
+  Found found_in_rows(int64_t count, int64_t length);
+  bool is_short(int64_t length) const { return length * plan_.item_size <= kShortRowBytes; }
   void merge_partials(const Unit& unit, const Places& places, const Found& found);
   void tail_to_place(int64_t columns);
   void widen_index(const Found& found, int64_t count);
@@ -189,60 +199,81 @@ Found Worker::reduce(const Unit& unit, const Places& places) {
   return {scratch_.best_index, 8};
 }
 
+// Rows of a tile, the results from number `at` on; all of a tile's rows are of one length.
 void Worker::reduce_rows(const uint8_t* const* rows, int64_t count, int64_t length, int64_t at) {
-  type_.rows({rows, count, length, plan_.last, scratch_.best_index + at,
-              keys_wanted_ ? scratch_.ordered_keys + at : nullptr});
+  if (is_short(length)) {
+    const int64_t to = at * plan_.item_size;
+    type_.short_rows({rows, count, length, plan_.last, scratch_.keys + to, scratch_.index + to});
+  } else {
+    type_.rows(
+        {rows, count, length, plan_.last, scratch_.best_index + at, scratch_.ordered_keys + at});
+  }
+}
+
+Found Worker::found_in_rows(int64_t count, int64_t length) {
+  if (!is_short(length)) return {scratch_.best_index, 8};
+  if (keys_wanted_) type_.order_keys(scratch_.keys, count, scratch_.ordered_keys);
+  return {scratch_.index, plan_.item_size};
 }
 
 Found Worker::rows(const Unit& unit, const Places& places) {
   const uint8_t* rows[kPlacedPositions];
   const uint8_t* const data = plan_.data + unit.from * plan_.stride_bytes;
-  for (int64_t i = 0; i < unit.count; ++i) rows[i] = data + places.in(i);
-  // A row shorter than a vector is read by a whole one. Inside the array that reads what lies
-  // behind the row; where it would pass the array's end, the row is copied to where there is room.
+  if (places.in_offsets == nullptr) {
+    for (int64_t i = 0; i < unit.count; ++i)
+      rows[i] = data + places.in_start + i * places.in_stride;
+  } else {
+    for (int64_t i = 0; i < unit.count; ++i) rows[i] = data + places.in_offsets[i];
+  }
+  // A row shorter than a quarter vector is read by a whole one. Inside the array that reads what
+  // lies behind the row; where it would pass the array's end, the row is copied to where there
+  // is room.
   const int64_t row_bytes = unit.channels() * plan_.item_size;
-  if (row_bytes < kernels_.vector_bytes) {
+  if (row_bytes < kShortRowReach) {
     uint8_t* room = scratch_.pack;
-    for (int64_t i = 0; i < unit.count; ++i) {
-      if (plan_.data_end - rows[i] >= kernels_.vector_bytes) continue;
+    for (int64_t i = unit.count - 1; i >= 0; --i) {
+      if (plan_.data_end - rows[i] >= kShortRowReach) continue;
       std::memcpy(room, rows[i], static_cast<size_t>(row_bytes));
       rows[i] = room;
-      room += kPackBytes / kPlacedPositions;
+      room += kShortRowReach;
     }
   }
   reduce_rows(rows, unit.count, unit.channels(), 0);
-  return {scratch_.best_index, 8};
+  return found_in_rows(unit.count, unit.channels());
 }
-static_assert(kPackBytes / kPlacedPositions >= kMaxVectorBytes);
+static_assert(kPackBytes >= kPlacedPositions * kShortRowReach);
 
 // Rows that fit are packed side by side; of a longer one a piece at a time.
 Found Worker::packed_rows(const Unit& unit, const Places& places) {
-  const int64_t fits = kPackBytes / plan_.item_size;
+  const int64_t length = unit.channels();
+  const int64_t pitch = round_up(length * plan_.item_size, kShortRowReach);
   const uint8_t* const data = plan_.data + unit.from * plan_.stride_bytes;
-  if (unit.channels() <= fits) {
-    const int64_t pitch = round_up(unit.channels() * plan_.item_size, kMaxVectorBytes);
+  if (pitch <= kPackBytes) {
     const int64_t batch = kPackBytes / pitch;
     const uint8_t* rows[kPlacedPositions];
     for (int64_t at = 0; at < unit.count; at += batch) {
       const int64_t count = std::min(batch, unit.count - at);
       for (int64_t i = 0; i < count; ++i) {
         uint8_t* const row = scratch_.pack + i * pitch;
-        pack(data + places.in(at + i), unit.channels(), plan_.stride_bytes, nullptr, row);
+        pack(data + places.in(at + i), length, plan_.stride_bytes, nullptr, row);
         rows[i] = row;
       }
-      reduce_rows(rows, count, unit.channels(), at);
+      reduce_rows(rows, count, length, at);
     }
-    return {scratch_.best_index, 8};
+    return found_in_rows(unit.count, length);
   }
+  // Pieces of about one size, so that none is a short row.
+  const int64_t pieces = ceil_div(pitch, kPackBytes);
   const uint8_t* const row = scratch_.pack;
   for (int64_t i = 0; i < unit.count; ++i) {
     Partial best{0, -1};
-    for (int64_t channel = 0; channel < unit.channels(); channel += fits) {
-      const int64_t length = std::min(fits, unit.channels() - channel);
-      pack(data + places.in(i) + channel * plan_.stride_bytes, length, plan_.stride_bytes, nullptr,
+    for (int64_t piece = 0; piece < pieces; ++piece) {
+      const int64_t from = share(length, piece, pieces);
+      const int64_t count = share(length, piece + 1, pieces) - from;
+      pack(data + places.in(i) + from * plan_.stride_bytes, count, plan_.stride_bytes, nullptr,
            scratch_.pack);
-      reduce_rows(&row, 1, length, i);
-      merge(best, {scratch_.ordered_keys[i], channel + scratch_.best_index[i]}, plan_.last);
+      reduce_rows(&row, 1, count, i);
+      merge(best, {scratch_.ordered_keys[i], from + scratch_.best_index[i]}, plan_.last);
     }
     scratch_.ordered_keys[i] = best.ordered_key;
     scratch_.best_index[i] = best.index;
@@ -268,7 +299,7 @@ void Worker::tail_to_place(int64_t columns) {
 // merged into wide indices.
 Found Worker::reduce_channels(const Channels* channels, int segments, int64_t columns,
                               const Packing& packing) {
-  const int64_t window = plan_.item_size >= 8 ? INT64_MAX : int64_t{1} << (8 * plan_.item_size);
+  const int64_t window = lane_window(plan_.item_size);
   int64_t total = 0;
   for (int s = 0; s < segments; ++s) total += channels[s].count;
   int64_t done = 0;    // channels in windows that are closed
@@ -402,8 +433,8 @@ Unit unit_at(const Plan& plan, const Cut& cut, int64_t number) {
   const int64_t tile = number % cut.tiles;
   Unit unit;
   unit.part = part;
-  unit.from = plan.length * part / cut.parts;
-  unit.to = plan.length * (part + 1) / cut.parts;
+  unit.from = share(plan.length, part, cut.parts);
+  unit.to = share(plan.length, part + 1, cut.parts);
   if (cut.run_tiles == 0) {
     unit.position = tile * cut.tile;
     unit.count = std::min(cut.tile, plan.positions - unit.position);
@@ -414,7 +445,7 @@ Unit unit_at(const Plan& plan, const Cut& cut, int64_t number) {
   const int64_t run = plan.dimensions[0].size;
   const int64_t grain = kMaxVectorBytes / plan.item_size;
   const auto edge = [&](int64_t i) {
-    return i == cut.run_tiles ? run : run * i / cut.run_tiles / grain * grain;
+    return i == cut.run_tiles ? run : share(run, i, cut.run_tiles) / grain * grain;
   };
   const int64_t within = tile % cut.run_tiles;
   unit.position = tile / cut.run_tiles * run + edge(within);
@@ -448,18 +479,22 @@ Cut make_cut(const Plan& plan, const Kernels& kernels, int threads) noexcept {
   if (runs) {
     const int64_t run = plan.dimensions[0].size;
     const int64_t run_count = plan.positions / run;
-    const int64_t bytes = plan.walk == Walk::kPackedColumns ? kPackedTileBytes : kTileBytes;
-    const int64_t most = std::min(bytes / item, kTilePositions);
+    const int64_t bytes = plan.walk == Walk::kPackedColumns ? kPackedTileBytes
+                          : plan.length <= kPassChannels    ? kOnePassTileBytes
+                                                            : kTileBytes;
+    const bool merged = plan.flatten || plan.length > lane_window(plan.item_size);
+    const int64_t most = merged ? std::min(bytes / item, kWideTilePositions) : bytes / item;
     const int64_t least = std::min(kLeastTileBytes / item, most);
     const int64_t share = ceil_div(saturated(run, run_count), wanted);
     cut.tile = std::clamp(share, least, most);
-    cut.run_tiles = ceil_div(run, cut.tile);
+    // unit_at() moves the edges by less than a grain, which must not make a tile too wide.
+    cut.run_tiles = run <= cut.tile ? 1 : ceil_div(run, cut.tile - kMaxVectorBytes / item);
     cut.tiles = cut.run_tiles * run_count;
   } else {
     cut.tile = std::clamp(ceil_div(plan.positions, wanted), int64_t{1}, kPlacedPositions);
     cut.tiles = ceil_div(plan.positions, cut.tile);
   }
-  if (cut.tiles < wanted && plan.walk != Walk::kConstant && threads > 1) {
+  if (cut.tiles < wanted && plan.walk != Walk::kConstant && cut.tile <= kWideTilePositions) {
     // The folded columns of every part must fill a vector.
     const int64_t least = plan.walk == Walk::kFoldedColumns
                               ? ceil_div(kernels.vector_bytes / item, plan.dimensions[0].size)

@@ -22,6 +22,12 @@ struct Partial {
 // depend on the order of merging.
 void merge(Partial& into, const Partial& from, bool select_last_index) noexcept;
 
+// Where part `part` begins when so many are cut into parts of about one size; without overflow
+// as long as parts * parts fits.
+constexpr int64_t share(int64_t count, int64_t part, int64_t parts) {
+  return count / parts * part + count % parts * part / parts;
+}
+
 // Units (and tasks of several units) for each thread, so that a thread that is held up costs the
 // others little.
 inline constexpr int64_t kUnitsPerThread = 4;

@@ -107,7 +107,10 @@ def writable_view(out: Any) -> np.ndarray[Any, Any]:
 
 
 def _numpy_source(array: np.ndarray[Any, Any]) -> Source:
-    if isinstance(array, np.ma.MaskedArray):
+    # np.ma is imported when first asked for; asked for here, it would be by the first call, and
+    # a fork at that moment would leave the import's lock held in the child.
+    masked_arrays = sys.modules.get("numpy.ma")
+    if masked_arrays is not None and isinstance(array, masked_arrays.MaskedArray):
         raise TypeError(
             "data: a masked array is not taken, its mask would be ignored; "
             "pass data.filled(value) with a value that cannot win, or data.compressed()"

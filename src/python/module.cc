@@ -16,6 +16,7 @@
 #include "argmax.h"
 #include "dispatch.h"
 #include "environment.h"
+#include "limit.h"
 #include "memory.h"
 #include "parallel.h"
 #include "plain.h"
@@ -40,8 +41,20 @@ void match_out(const Memory& data, const Memory& out, int axis, int64_t* out_str
   if (!fits) throw nb::value_error("out: its shape does not fit that of data");
 }
 
+// What is wrong with a variable of the environment. It is said at first use: an exception while
+// the module is imported would reach nobody, as the command itself lies in the package.
+std::string& environment_fault() {
+  static std::string fault;
+  return fault;
+}
+
+void check_environment() {
+  if (!environment_fault().empty()) throw nb::value_error(environment_fault().c_str());
+}
+
 void run(const Memory& data, int element_type, bool byte_swapped, int axis, bool select_last_index,
          const Memory& out, int threads) {
+  check_environment();
   const auto type = static_cast<ElementType>(element_type);
   if (element_type < 0 || element_type >= kElementTypeLimit || item_size(type) == 0 ||
       item_size(type) != data.item_size) {
@@ -97,10 +110,11 @@ void argmax_of(nb::object data, int element_type, bool byte_swapped, int axis,
   }
 }
 
+const NumPy* numpy = nullptr;  // set as the module is imported, never deleted
+
 // None where the general way, through the checks in Python, must be taken.
 nb::object argmax_plain(nb::handle data, nb::handle axis, nb::handle keepdims,
                         nb::handle select_last_index) {
-  static const NumPy* const numpy = new NumPy();
   const auto is_bool = [](nb::handle value) { return value.is(Py_True) || value.is(Py_False); };
   if (!numpy->is_array(data) || !PyLong_CheckExact(axis.ptr()) || !is_bool(keepdims) ||
       !is_bool(select_last_index)) {
@@ -123,6 +137,25 @@ nb::object argmax_plain(nb::handle data, nb::handle axis, nb::handle keepdims,
   return out;
 }
 
+// For benchmarks/ alone.
+uint64_t read_and_write_of(nb::object data, nb::object out, bool past_caches, int threads) {
+  const Buffer from(data, PyBUF_STRIDES);
+  const Buffer to(out, PyBUF_STRIDES | PyBUF_WRITABLE);
+  for (const Memory& memory : {from.memory(), to.memory()}) {
+    if (memory.rank != 1 || memory.item_size != 1 || memory.stride_bytes[0] != 1) {
+      throw nb::value_error("read_and_write: plain bytes are needed");
+    }
+  }
+  const LimitRequest request{from.memory().data,
+                             from.memory().shape[0],
+                             const_cast<void*>(to.memory().data),
+                             to.memory().shape[0],
+                             past_caches,
+                             own_pool(threads)};
+  nb::gil_scoped_release released;
+  return read_and_write(request);
+}
+
 std::vector<std::string> supported_levels() {
   std::vector<std::string> names;
   for (int i = 0; i < level_count(); ++i) {
@@ -142,9 +175,8 @@ constexpr const char* kCompiler = "GCC " __VERSION__;
 
 NB_MODULE(_native, module) {
   using namespace onnx_argmax;
-  if (const std::string wrong = apply_environment(); !wrong.empty()) {
-    throw nb::import_error(wrong.c_str());
-  }
+  environment_fault() = apply_environment();
+  if (numpy == nullptr) numpy = new NumPy();
   module.def("version", [] { return ONNX_ARGMAX_VERSION; });
   module.def("compiler", [] { return kCompiler; });
 
@@ -154,14 +186,19 @@ NB_MODULE(_native, module) {
 
   module.def("argmax", &argmax_of, "data"_a, "element_type"_a, "byte_swapped"_a, "axis"_a,
              "select_last_index"_a, "out"_a, "threads"_a);
-  module.def("argmax_plain", &argmax_plain, "data"_a, "axis"_a, "keepdims"_a,
-             "select_last_index"_a,
+  module.def("argmax_plain", &argmax_plain, "data"_a.none(), "axis"_a.none(), "keepdims"_a.none(),
+             "select_last_index"_a.none(),
              nb::sig("def argmax_plain(data: object, axis: object, keepdims: object, "
                      "select_last_index: object) -> typing.Any | None"));
   module.def(
       "from_dlpack", [](nb::object capsule) { return Tensor(std::move(capsule)); }, "capsule"_a);
+  module.def("read_and_write", &read_and_write_of, "data"_a, "out"_a, "past_caches"_a,
+             "threads"_a);
   module.def("levels", &supported_levels);
-  module.def("get_level", [] { return active_level().name; });
+  module.def("get_level", [] {
+    check_environment();
+    return active_level().name;
+  });
   module.def(
       "set_level",
       [](const std::string& name) {
@@ -170,7 +207,10 @@ NB_MODULE(_native, module) {
         }
       },
       "name"_a);
-  module.def("get_num_threads", &default_threads);
+  module.def("get_num_threads", [] {
+    check_environment();
+    return default_threads();
+  });
   module.def("set_num_threads", &set_default_threads, "threads"_a);
   module.def("set_grain_bytes", &set_grain_bytes, "grain_bytes"_a);
 }
