@@ -26,7 +26,16 @@ def build(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     clone = folder / "clone"
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
     return subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", str(folder), str(clone)],
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "wheel",
+            "--no-deps",
+            "--wheel-dir",
+            str(folder),
+            str(clone),
+        ],
         env={**os.environ, **environment},
         capture_output=True,
         text=True,

@@ -3,17 +3,21 @@
 
 from __future__ import annotations
 
-import operator as _python_operator
 from typing import Any, Final
 
 import numpy as np
 
 from onnx_argmax import _native
+from onnx_argmax._arguments import (
+    axis_index,
+    flag,
+    normalize_axis,
+    result_shape,
+    thread_count,
+)
 from onnx_argmax._arrays import source, writable_view
-from onnx_argmax._axis import axis_index, normalize_axis
-from onnx_argmax._build import thread_count
 
-__all__ = ["argmax", "result_shape"]
+__all__ = ["argmax"]
 
 _RESULT_DTYPES: Final = tuple(
     np.dtype(name)
@@ -95,8 +99,8 @@ def argmax(
             return result
     taken = source(data)
     position = None if axis is None else normalize_axis(axis_index(axis), len(taken.shape))
-    keep = _flag("keepdims", keepdims)
-    last = _flag("select_last_index", select_last_index)
+    keep = flag("keepdims", keepdims)
+    last = flag("select_last_index", select_last_index)
     most_threads = 0 if threads is None else thread_count(threads)
     shape = result_shape(taken.shape, position, keep)
     result = _result_array(dtype, out, shape, taken.shape, position)
@@ -110,27 +114,6 @@ def argmax(
         most_threads,
     )
     return taken.restore(result) if out is None else out
-
-
-def result_shape(shape: tuple[int, ...], axis: int | None, keepdims: bool) -> tuple[int, ...]:
-    """Shape of the result; ``axis`` is normalized, None for the flattened array.
-
-    Raises
-    ------
-    ValueError
-        When there is nothing to choose from: the reduced axis has length 0.
-    """
-    if 0 in (shape if axis is None else shape[axis : axis + 1]):
-        what = "the flattened array" if axis is None else f"axis {axis}"
-        raise ValueError(
-            f"data: {what} of shape {shape} has length 0, so it has no largest element; "
-            "at least one element is needed along the reduced axis"
-        )
-    if axis is None:
-        return (1,) * len(shape) if keepdims else ()
-    if not shape:
-        return ()
-    return (*shape[:axis], 1, *shape[axis + 1 :]) if keepdims else shape[:axis] + shape[axis + 1 :]
 
 
 def _result_array(
@@ -182,19 +165,3 @@ def _check_width(dtype: np.dtype[Any], data_shape: tuple[int, ...], axis: int | 
             f"dtype: {dtype} numbers at most {np.iinfo(dtype).max + 1} elements, "
             f"but the reduced axis has {length}; take a wider type"
         )
-
-
-def _flag(argument: str, value: Any) -> bool:
-    """0 is false and any other integer true, as ONNX Runtime takes the attribute."""
-    if value is True or value is False:
-        return value
-    try:
-        return bool(_python_operator.index(value))
-    except TypeError:
-        if isinstance(value, np.bool_):
-            return bool(value)
-        raise TypeError(
-            f"{argument}: a bool or an integer is needed, got {value!r} "
-            f"of type {type(value).__name__}"
-        ) from None
-

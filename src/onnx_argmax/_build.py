@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import operator as _python_operator
 from dataclasses import dataclass
 from typing import Final
 
 from onnx_argmax import _native
+from onnx_argmax._arguments import thread_count
 
 __all__ = ["BuildInfo", "__version__", "build_info", "get_num_threads", "set_num_threads"]
 
@@ -68,20 +68,3 @@ def set_num_threads(threads: int) -> None:
         When ``threads`` is below 1.
     """
     _native.set_num_threads(thread_count(threads))
-
-
-def thread_count(threads: object) -> int:
-    """A number of threads, checked; the errors are those of :func:`set_num_threads`."""
-    try:
-        count = _python_operator.index(threads)  # pyright: ignore[reportArgumentType]
-    except TypeError:
-        raise TypeError(
-            f"threads: an integer is needed, got {threads!r} of type {type(threads).__name__}"
-        ) from None
-    if count < 1:
-        raise ValueError(f"threads: at least 1 is needed, got {count}")
-    return min(count, _MOST_THREADS)
-
-
-_MOST_THREADS: Final = 2**31 - 1
-"""What the core can count; a call starts no more threads than its work is worth."""

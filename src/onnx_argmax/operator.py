@@ -19,12 +19,11 @@ from __future__ import annotations
 import operator as _python_operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from onnx_argmax._argmax import result_shape
-from onnx_argmax._axis import axis_index, normalize_axis
+from onnx_argmax._arguments import axis_index, flag, normalize_axis, result_shape
 from onnx_argmax._element_types import (
     BOOL,
     ELEMENT_TYPES,
@@ -180,14 +179,13 @@ class Version:
             if all(name != known.name for known in self.attributes):
                 raise ValueError(self._no_such_attribute(name))
         try:
-            axis = axis_index(given.get("axis", 0))
+            return Attributes(
+                axis=axis_index(given.get("axis", 0)),
+                keepdims=flag("keepdims", given.get("keepdims", 1)),
+                select_last_index=flag("select_last_index", given.get("select_last_index", 0)),
+            )
         except TypeError as error:
             raise TypeError(f"{self}: attribute {error}") from None
-        return Attributes(
-            axis=axis,
-            keepdims=self._flag("keepdims", given.get("keepdims", 1)),
-            select_last_index=self._flag("select_last_index", given.get("select_last_index", 0)),
-        )
 
     def check_element_type(self, element_type: ElementTypeLike) -> ElementType:
         """The element type's row of the table, if this version takes it.
@@ -256,7 +254,7 @@ class Version:
         dimensions = tuple(_dimension(dimension) for dimension in shape)
         axis = normalize_axis(attributes.axis, len(dimensions))
         # The rule looks at lengths only to find a 0, so names and None pass through it.
-        reduced = result_shape(cast("tuple[int, ...]", dimensions), axis, attributes.keepdims)
+        reduced = result_shape(dimensions, axis, attributes.keepdims)
         return TensorType(OUTPUT_ELEMENT_TYPE, reduced)
 
     def _no_such_attribute(self, name: str) -> str:
@@ -272,15 +270,6 @@ class Version:
             )
         )
         return f"{self}: there is no attribute {name!r}; it has {known}{came}"
-
-    def _flag(self, name: str, value: object) -> bool:
-        try:
-            return bool(_python_operator.index(value))  # pyright: ignore[reportArgumentType]
-        except TypeError:
-            raise TypeError(
-                f"{self}: attribute {name}: an integer is needed, got {value!r} of type "
-                f"{type(value).__name__}"
-            ) from None
 
 
 def _version(since_version: int, *attributes: Attribute) -> Version:

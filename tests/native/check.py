@@ -20,8 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from contract import CASES, Refusal
