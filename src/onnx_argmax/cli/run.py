@@ -13,6 +13,7 @@ import onnx
 from onnx_argmax import build_info
 from onnx_argmax._model_inputs import check_inputs
 from onnx_argmax._models import load_model
+from onnx_argmax.backend import PreparedModel
 from onnx_argmax.cli.compare import agreement, difference, is_array
 from onnx_argmax.cli.errors import CommandError, message_of
 from onnx_argmax.cli.folder import Expected
@@ -20,7 +21,6 @@ from onnx_argmax.cli.inputs import read_inputs
 from onnx_argmax.cli.nodes import ArgMaxNode, argmax_nodes
 from onnx_argmax.cli.outputs import check_writable, write_npy, write_npz
 from onnx_argmax.cli.tables import Cell, Values, show_line, show_table
-from onnx_argmax.reference import evaluator
 
 __all__ = ["RunJob", "run_model"]
 
@@ -119,13 +119,13 @@ def _check_holds(path: Path, model: onnx.ModelProto) -> None:
 
 def _evaluate(path: Path, model: onnx.ModelProto, inputs: dict[str, Any]) -> dict[str, Any]:
     try:
-        session: Any = evaluator(model)
+        prepared = PreparedModel(model)
         # What overflows or is no number is an answer in ONNX, nothing to warn of.
         with np.errstate(all="ignore"):
-            results = session.run(None, inputs)
+            results = prepared.run(inputs)
     except Exception as error:
         raise CommandError(f"{path}: the model failed as it ran: {message_of(error)}") from error
-    return dict(zip((value.name for value in model.graph.output), results, strict=True))
+    return dict(zip(prepared.output_names, results, strict=True))
 
 
 def _write(path: Path, results: dict[str, Any]) -> None:
