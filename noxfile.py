@@ -73,6 +73,14 @@ def large(session: nox.Session) -> None:
 
 
 @nox.session
+def bench(session: nox.Session) -> None:
+    """The benchmark; arguments go to ``onnx-argmax bench``."""
+    peers = nox.project.dependency_groups(nox.project.load_toml(), "bench")
+    session.install(".[cli,onnx]", *peers)
+    session.run("onnx-argmax", "bench", *session.posargs)
+
+
+@nox.session
 def aarch64(session: nox.Session) -> None:
     """The core on aarch64 under emulation.
 

@@ -23,6 +23,7 @@ _NAME = "onnx-argmax"
 
 @dataclass(slots=True)
 class _Settings:
+    arguments: list[str]
     debug: bool = False
 
 
@@ -36,7 +37,7 @@ app = typer.Typer(
 
 def call(arguments: list[str]) -> int:
     """Run the command and give its exit status; whatever goes wrong is said in one line."""
-    settings = _Settings()
+    settings = _Settings(arguments)
     try:
         status = app(arguments, prog_name=_NAME, standalone_mode=False, obj=settings)
     except typer.Abort as error:  # what older releases of Typer make of Ctrl-C
@@ -136,7 +137,7 @@ def run(
     evaluator with this package's ArgMax. An output that differs from a folder's output_0.pb
     makes the exit status 1; --compare never does.
     """
-    _check_suffix(output, ".npz", ".npy")
+    _check_suffix("--output", output, ".npz", ".npy")
     from onnx_argmax.cli.run import RunJob, run_model
 
     run_model(RunJob(model, inputs or [], output, compare or []))
@@ -187,7 +188,7 @@ def array(
     """
     from onnx_argmax.cli.array import ArrayJob, argmax_of_file
 
-    _check_suffix(output, ".npy")
+    _check_suffix("--output", output, ".npy")
     _check_dtype(dtype)
     argmax_of_file(
         ArrayJob(
@@ -200,6 +201,83 @@ def array(
             threads=threads,
             output=output,
         )
+    )
+
+
+@app.command()
+def bench(
+    context: typer.Context,
+    case: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="GLOB", help="Only the cases of that name, such as 'class-map/*/f16'."
+        ),
+    ] = None,
+    threads: Annotated[
+        list[int] | None,
+        typer.Option(metavar="N", min=1, help="By default 1, and all processors."),
+    ] = None,
+    level: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Instruction-set level to use.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer cases; under a minute.")] = False,
+    sweep: Annotated[
+        bool, typer.Option("--sweep", help="Row lengths, channels and widths one by one.")
+    ] = False,
+    growth: Annotated[bool, typer.Option("--growth", help="10^3 to 10^9 elements.")] = False,
+    data_kinds: Annotated[
+        bool, typer.Option("--data-kinds", help="NaN, equal and sorted elements; last index.")
+    ] = False,
+    memory: Annotated[
+        bool, typer.Option("--memory", help="Peak memory beyond input and result.")
+    ] = False,
+    everything: Annotated[
+        bool, typer.Option("--everything", help="The cases and all of these.")
+    ] = False,
+    json: Annotated[
+        Path | None, typer.Option(metavar="FILE", readable=False, help="Write the figures.")
+    ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            readable=False,
+            help="Draw the figures; what is no case goes to FILE-sweep and so on.",
+        ),
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            readable=False,
+            help="The clone of the repository; by default the current folder or one above.",
+        ),
+    ] = None,
+    debug: _Debug = False,
+) -> None:
+    """Measure against NumPy, PyTorch, ONNX Runtime... and against the memory.
+
+    Without an option that says what, the cases are measured beside every peer that is
+    installed. It runs from a clone of the repository; benchmarks/README.md tells how.
+    """
+    from onnx_argmax.cli.bench import PARTS, BenchJob, run_benchmark
+
+    _check_suffix("--json", json, ".json")
+    _check_suffix("--picture", picture, ".png", ".svg", ".pdf")
+    asked = (False, sweep, growth, data_kinds, memory)
+    parts = [part for part, wanted in zip(PARTS, asked, strict=True) if wanted or everything]
+    run_benchmark(
+        BenchJob(
+            patterns=case or [],
+            threads=threads or [],
+            level=level,
+            quick=quick,
+            parts=parts or PARTS[:1],
+            json=json,
+            picture=picture,
+            folder=folder,
+        ),
+        context.obj.arguments,
     )
 
 
@@ -230,9 +308,9 @@ def _check_dtype(name: str) -> None:
         raise typer.BadParameter(message, param_hint="'--dtype'") from error
 
 
-def _check_suffix(output: Path | None, *allowed: str) -> None:
-    if output is not None and output.suffix.lower() not in allowed:
+def _check_suffix(option: str, path: Path | None, *allowed: str) -> None:
+    if path is not None and path.suffix.lower() not in allowed:
         raise typer.BadParameter(
-            f"{output}: the suffix says how to write it; allowed: {' or '.join(allowed)}",
-            param_hint="'--output'",
+            f"{path}: the suffix says how to write it; allowed: {' or '.join(allowed)}",
+            param_hint=f"'{option}'",
         )
