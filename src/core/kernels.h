@@ -79,12 +79,12 @@ struct PackArgs {
   uint8_t* to;
 };
 
-// Writes result[i] = bias + sign * index[i], at a stride or at offsets.
+// Writes result[i] = bias + index[i], or bias - index[i], at a stride or at offsets.
 struct StoreArgs {
   const void* index;
   int64_t count;
   int64_t bias;
-  int64_t sign;
+  bool mirrored;
   uint8_t* out;
   int64_t stride_bytes;    // used where offsets is null
   const int64_t* offsets;  // bytes

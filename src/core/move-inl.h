@@ -20,23 +20,31 @@ inline T reverse_bytes(T value) {
   if constexpr (sizeof(T) == 8) return __builtin_bswap64(value);
 }
 
+// Each loop works on copies of its arguments that do not overlap: a store of bytes could else be
+// one to the arguments themselves, and nothing would be vectorised.
+
 template <class T, bool kSwap, class Place>
-inline void pack_items(const PackArgs& args, Place place) {
-  for (int64_t i = 0; i < args.count; ++i) {
-    const T value = load<T>(args.data + place(i));
-    store(args.to + i * static_cast<int64_t>(sizeof(T)), kSwap ? reverse_bytes(value) : value);
+inline void pack_items(const uint8_t* __restrict data, int64_t count, uint8_t* __restrict to,
+                       Place place) {
+  for (int64_t i = 0; i < count; ++i) {
+    const T value = load<T>(data + place(i));
+    store(to + i * static_cast<int64_t>(sizeof(T)), kSwap ? reverse_bytes(value) : value);
   }
 }
 
 template <class T, bool kSwap>
 void pack_as(const PackArgs& args) {
   constexpr int64_t kSize = sizeof(T);
-  if (args.offsets != nullptr) {
-    pack_items<T, kSwap>(args, [&](int64_t i) { return args.offsets[i]; });
-  } else if (args.stride_bytes == kSize) {
-    pack_items<T, kSwap>(args, [](int64_t i) { return i * kSize; });
+  const int64_t stride = args.stride_bytes;
+  const int64_t* const offsets = args.offsets;
+  if (offsets != nullptr) {
+    pack_items<T, kSwap>(args.data, args.count, args.to, [=](int64_t i) { return offsets[i]; });
+  } else if (stride == kSize) {
+    pack_items<T, kSwap>(args.data, args.count, args.to, [](int64_t i) { return i * kSize; });
+  } else if (stride == 2 * kSize) {
+    pack_items<T, kSwap>(args.data, args.count, args.to, [](int64_t i) { return i * 2 * kSize; });
   } else {
-    pack_items<T, kSwap>(args, [&](int64_t i) { return i * args.stride_bytes; });
+    pack_items<T, kSwap>(args.data, args.count, args.to, [=](int64_t i) { return i * stride; });
   }
 }
 
@@ -51,26 +59,31 @@ void pack(const PackArgs& args) {
 
 template <class Index, class Result, class Place>
 inline void store_items(const StoreArgs& args, Place place) {
-  const auto* const index = static_cast<const Index*>(args.index);
+  const auto* const __restrict index = static_cast<const Index*>(args.index);
+  uint8_t* const __restrict out = args.out;
+  const int64_t count = args.count;
   // Unsigned arithmetic of the result's own width: the value fits (the caller has checked), and
-  // wrapping on the way there is harmless.
+  // wrapping on the way there is harmless. x ^ -1 is -x - 1.
   const auto bias = static_cast<Result>(args.bias);
-  const auto sign = static_cast<Result>(args.sign);
-  for (int64_t i = 0; i < args.count; ++i) {
-    const auto value = static_cast<Result>(bias + static_cast<Result>(index[i]) * sign);
-    store(args.out + place(i), value);
+  const auto mirror = static_cast<Result>(args.mirrored ? -1 : 0);
+  for (int64_t i = 0; i < count; ++i) {
+    const auto value =
+        static_cast<Result>(bias + (static_cast<Result>(index[i]) ^ mirror) - mirror);
+    store(out + place(i), value);
   }
 }
 
 template <class Index, class Result>
 void store_indices(const StoreArgs& args) {
   constexpr int64_t kSize = sizeof(Result);
-  if (args.offsets != nullptr) {
-    store_items<Index, Result>(args, [&](int64_t i) { return args.offsets[i]; });
-  } else if (args.stride_bytes == kSize) {
+  const int64_t stride = args.stride_bytes;
+  const int64_t* const offsets = args.offsets;
+  if (offsets != nullptr) {
+    store_items<Index, Result>(args, [=](int64_t i) { return offsets[i]; });
+  } else if (stride == kSize) {
     store_items<Index, Result>(args, [](int64_t i) { return i * kSize; });
   } else {
-    store_items<Index, Result>(args, [&](int64_t i) { return i * args.stride_bytes; });
+    store_items<Index, Result>(args, [=](int64_t i) { return i * stride; });
   }
 }
 

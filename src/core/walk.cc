@@ -404,15 +404,14 @@ Found Worker::folded_columns(const Unit& unit, const Places& places) {
 void Worker::widen_index(const Found& found, int64_t count) {
   if (found.index == scratch_.best_index) return;
   kernels_.store[size_slot(found.index_bytes)][size_slot(8)](
-      {found.index, count, 0, 1, reinterpret_cast<uint8_t*>(scratch_.best_index), 8, nullptr});
+      {found.index, count, 0, false, reinterpret_cast<uint8_t*>(scratch_.best_index), 8, nullptr});
 }
 
 void Worker::write(const Unit& unit, const Places& places, const Found& found) {
   const int64_t bias = plan_.mirrored ? plan_.length - 1 - unit.from : unit.from;
-  const int64_t sign = plan_.mirrored ? -1 : 1;
   const bool placed = places.out_offsets != nullptr;
   kernels_.store[size_slot(found.index_bytes)][size_slot(plan_.out_item_size)](
-      {found.index, unit.count, bias, sign, plan_.out + (placed ? 0 : places.out_start),
+      {found.index, unit.count, bias, plan_.mirrored, plan_.out + (placed ? 0 : places.out_start),
        places.out_stride, places.out_offsets});
 }
 
@@ -520,7 +519,7 @@ void store_partials(const Plan& plan, const Kernels& kernels, const Partial* par
     Places places = worker.place(at, tile);
     if (plan.flatten) places.out_start = 0;
     kernels.store[3][size_slot(plan.out_item_size)](
-        {index, tile, 0, 1, plan.out + (places.out_offsets == nullptr ? places.out_start : 0),
+        {index, tile, 0, false, plan.out + (places.out_offsets == nullptr ? places.out_start : 0),
          places.out_stride, places.out_offsets});
   }
 }

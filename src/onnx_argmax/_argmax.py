@@ -93,8 +93,8 @@ def argmax(
     array([[1],
            [1]])
     """
-    if dtype is None and out is None and threads is None:
-        result = _native.argmax_plain(data, axis, keepdims, select_last_index)
+    if dtype is None:
+        result = _native.argmax_plain(data, axis, keepdims, select_last_index, out, threads)
         if result is not None:
             return result
     taken = source(data)

@@ -112,29 +112,40 @@ void argmax_of(nb::object data, int element_type, bool byte_swapped, int axis,
 
 const NumPy* numpy = nullptr;  // set as the module is imported, never deleted
 
-// None where the general way, through the checks in Python, must be taken.
+bool is_bool(nb::handle value) { return value.is(Py_True) || value.is(Py_False); }
+
+// None where the general way, through the checks in Python, must be taken: it knows the words.
 nb::object argmax_plain(nb::handle data, nb::handle axis, nb::handle keepdims,
-                        nb::handle select_last_index) {
-  const auto is_bool = [](nb::handle value) { return value.is(Py_True) || value.is(Py_False); };
-  if (!numpy->is_array(data) || !PyLong_CheckExact(axis.ptr()) || !is_bool(keepdims) ||
-      !is_bool(select_last_index)) {
+                        nb::handle select_last_index, nb::handle out, nb::handle threads) {
+  if (!numpy->is_array(data) || !is_bool(keepdims) || !is_bool(select_last_index)) {
     return nb::none();
   }
   const int element_type = numpy->element_type(data);
-  if (element_type == 0) return nb::none();
-  int overflow = 0;
-  const int64_t position = PyLong_AsLongLongAndOverflow(axis.ptr(), &overflow);
+  const int most_threads = threads.is_none() ? 0 : small_integer(threads, 1);
+  if (element_type == 0 || most_threads < 0) return nb::none();
   const Buffer buffer(data, PyBUF_STRIDES);
   const Memory memory = buffer.memory();
-  if (overflow != 0) return nb::none();
-  const nb::object shape = plain_result_shape(memory, position, keepdims.is(Py_True));
-  if (!shape.is_valid()) return nb::none();
-  nb::object out = numpy->empty_int64(shape);
-  const Buffer out_buffer(out, PyBUF_STRIDES | PyBUF_WRITABLE);
-  run(memory, element_type, false,
-      static_cast<int>(position < 0 ? position + memory.rank : position),
-      select_last_index.is(Py_True), out_buffer.memory(), 0);
-  return out;
+  const int position = plain_axis(memory, axis);
+  if (position < 0) return nb::none();
+  const bool keep = keepdims.is(Py_True);
+  nb::object result;
+  if (out.is_none()) {
+    result = numpy->empty_int64(plain_result_shape(memory, position, keep));
+  } else {
+    if (!numpy->is_array(out) || !can_number(numpy->element_type(out), memory.shape[position])) {
+      return nb::none();
+    }
+    result = nb::borrow(out);
+  }
+  try {
+    const Buffer out_buffer(result, PyBUF_STRIDES | PyBUF_WRITABLE);
+    if (!is_result_shape(memory, position, keep, out_buffer.memory())) return nb::none();
+    run(memory, element_type, false, position, select_last_index.is(Py_True), out_buffer.memory(),
+        most_threads);
+  } catch (const nb::python_error&) {  // read-only
+    return nb::none();
+  }
+  return result;
 }
 
 // For benchmarks/ alone.
@@ -186,10 +197,11 @@ NB_MODULE(_native, module) {
 
   module.def("argmax", &argmax_of, "data"_a, "element_type"_a, "byte_swapped"_a, "axis"_a,
              "select_last_index"_a, "out"_a, "threads"_a);
-  module.def("argmax_plain", &argmax_plain, "data"_a.none(), "axis"_a.none(), "keepdims"_a.none(),
-             "select_last_index"_a.none(),
-             nb::sig("def argmax_plain(data: object, axis: object, keepdims: object, "
-                     "select_last_index: object) -> typing.Any | None"));
+  module.def(
+      "argmax_plain", &argmax_plain, "data"_a.none(), "axis"_a.none(), "keepdims"_a.none(),
+      "select_last_index"_a.none(), "out"_a.none(), "threads"_a.none(),
+      nb::sig("def argmax_plain(data: object, axis: object, keepdims: object, "
+              "select_last_index: object, out: object, threads: object) -> typing.Any | None"));
   module.def(
       "from_dlpack", [](nb::object capsule) { return Tensor(std::move(capsule)); }, "capsule"_a);
   module.def("read_and_write", &read_and_write_of, "data"_a, "out"_a, "past_caches"_a,

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The usual call, without a detour through Python: a NumPy array of its own native dtype and a
-// new int64 result. On a small array the detour takes longer than everything else together.
+// The usual call, without a detour through Python: a NumPy array of its own native dtype, and a
+// new int64 result or a NumPy array for it. On a small array the detour takes longer than
+// everything else together.
 #pragma once
 
 #include <nanobind/nanobind.h>
+
+#include <climits>
+#include <cstdint>
 
 #include "argmax.h"
 #include "memory.h"
@@ -68,19 +72,66 @@ class NumPy {
   int count_ = 0;
 };
 
-// The result's shape; not valid where the general way has something to say.
-inline nb::object plain_result_shape(const Memory& data, int64_t axis, bool keepdims) {
-  const int64_t wrapped = axis < 0 ? axis + data.rank : axis;
-  if (wrapped < 0 || wrapped >= data.rank || data.shape[wrapped] == 0) return {};
+// A plain integer of at least `least` that fits; -1 for everything else.
+inline int small_integer(nb::handle value, int least) {
+  if (!PyLong_CheckExact(value.ptr())) return -1;
+  int overflow = 0;
+  const long number = PyLong_AsLongAndOverflow(value.ptr(), &overflow);
+  return overflow == 0 && number >= least && number <= INT_MAX ? static_cast<int>(number) : -1;
+}
+
+// The axis, counted from the first; -1 where the general way has something to say.
+inline int plain_axis(const Memory& data, nb::handle axis) {
+  if (!PyLong_CheckExact(axis.ptr())) return -1;
+  int overflow = 0;
+  const long number = PyLong_AsLongAndOverflow(axis.ptr(), &overflow);
+  if (overflow != 0 || number < -data.rank || number >= data.rank) return -1;
+  const int position = static_cast<int>(number < 0 ? number + data.rank : number);
+  return data.shape[position] == 0 ? -1 : position;
+}
+
+inline nb::object plain_result_shape(const Memory& data, int axis, bool keepdims) {
   nb::object shape = nb::steal(PyTuple_New(keepdims ? data.rank : data.rank - 1));
   if (!shape.is_valid()) throw nb::python_error();
   for (int i = 0, o = 0; i < data.rank; ++i) {
-    if (i == wrapped && !keepdims) continue;
-    PyObject* const size = PyLong_FromLongLong(i == wrapped ? 1 : data.shape[i]);
+    if (i == axis && !keepdims) continue;
+    PyObject* const size = PyLong_FromLongLong(i == axis ? 1 : data.shape[i]);
     if (size == nullptr) throw nb::python_error();
     PyTuple_SET_ITEM(shape.ptr(), o++, size);
   }
   return shape;
+}
+
+inline bool is_result_shape(const Memory& data, int axis, bool keepdims, const Memory& out) {
+  if (out.rank != (keepdims ? data.rank : data.rank - 1)) return false;
+  for (int i = 0, o = 0; i < data.rank; ++i) {
+    if (i == axis && !keepdims) continue;
+    if (out.shape[o++] != (i == axis ? 1 : data.shape[i])) return false;
+  }
+  return true;
+}
+
+// Whether indices of an integer type number an axis of that length; false for other types.
+inline bool can_number(int element_type, int64_t length) {
+  switch (static_cast<ElementType>(element_type)) {
+    case ElementType::kInt64:
+    case ElementType::kUint64:
+      return true;
+    case ElementType::kInt32:
+      return length - 1 <= INT32_MAX;
+    case ElementType::kUint32:
+      return length - 1 <= UINT32_MAX;
+    case ElementType::kInt16:
+      return length - 1 <= INT16_MAX;
+    case ElementType::kUint16:
+      return length - 1 <= UINT16_MAX;
+    case ElementType::kInt8:
+      return length - 1 <= INT8_MAX;
+    case ElementType::kUint8:
+      return length - 1 <= UINT8_MAX;
+    default:
+      return false;
+  }
 }
 
 }  // namespace onnx_argmax
