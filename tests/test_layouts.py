@@ -58,6 +58,17 @@ def test_permuted_axes(element_type: ElementType) -> None:
         check(strided(values, order=order))
 
 
+def test_more_elements_than_any_memory_has() -> None:
+    """A broadcast axis repeats the same items, so no work depends on how often."""
+    data = np.broadcast_to(np.array([1.0, 3.0, 3.0, 2.0]), (2**40, 4))
+    assert argmax(data, axis=None, keepdims=False) == 1
+    assert argmax(data, None, False, select_last_index=True) == (2**40 - 1) * 4 + 2
+    assert argmax(data, axis=0).tolist() == [[0, 0, 0, 0]]
+    assert argmax(data, 0, False, True).tolist() == [2**40 - 1] * 4
+    everywhere_equal = np.broadcast_to(np.float32(1), (2**30, 2**30))
+    assert argmax(everywhere_equal, None, False, True) == 2**60 - 1
+
+
 @every_type
 def test_broadcast(element_type: ElementType) -> None:
     """An axis of stride 0 repeats one element: all of it ties."""

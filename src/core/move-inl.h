@@ -20,6 +20,21 @@ inline T reverse_bytes(T value) {
   if constexpr (sizeof(T) == 8) return __builtin_bswap64(value);
 }
 
+// Calls run with the function that gives item i's place: offsets, or a stride, of which one and
+// two items are known to the compiler.
+template <int64_t kSize, class Run>
+inline void at_places(const int64_t* offsets, int64_t stride, Run run) {
+  if (offsets != nullptr) {
+    run([=](int64_t i) { return offsets[i]; });
+  } else if (stride == kSize) {
+    run([](int64_t i) { return i * kSize; });
+  } else if (stride == 2 * kSize) {
+    run([](int64_t i) { return i * 2 * kSize; });
+  } else {
+    run([=](int64_t i) { return i * stride; });
+  }
+}
+
 // Each loop works on copies of its arguments that do not overlap: a store of bytes could else be
 // one to the arguments themselves, and nothing would be vectorised.
 
@@ -34,18 +49,9 @@ inline void pack_items(const uint8_t* __restrict data, int64_t count, uint8_t* _
 
 template <class T, bool kSwap>
 void pack_as(const PackArgs& args) {
-  constexpr int64_t kSize = sizeof(T);
-  const int64_t stride = args.stride_bytes;
-  const int64_t* const offsets = args.offsets;
-  if (offsets != nullptr) {
-    pack_items<T, kSwap>(args.data, args.count, args.to, [=](int64_t i) { return offsets[i]; });
-  } else if (stride == kSize) {
-    pack_items<T, kSwap>(args.data, args.count, args.to, [](int64_t i) { return i * kSize; });
-  } else if (stride == 2 * kSize) {
-    pack_items<T, kSwap>(args.data, args.count, args.to, [](int64_t i) { return i * 2 * kSize; });
-  } else {
-    pack_items<T, kSwap>(args.data, args.count, args.to, [=](int64_t i) { return i * stride; });
-  }
+  at_places<sizeof(T)>(args.offsets, args.stride_bytes, [&](auto place) {
+    pack_items<T, kSwap>(args.data, args.count, args.to, place);
+  });
 }
 
 template <class T>
@@ -75,16 +81,8 @@ inline void store_items(const StoreArgs& args, Place place) {
 
 template <class Index, class Result>
 void store_indices(const StoreArgs& args) {
-  constexpr int64_t kSize = sizeof(Result);
-  const int64_t stride = args.stride_bytes;
-  const int64_t* const offsets = args.offsets;
-  if (offsets != nullptr) {
-    store_items<Index, Result>(args, [=](int64_t i) { return offsets[i]; });
-  } else if (stride == kSize) {
-    store_items<Index, Result>(args, [](int64_t i) { return i * kSize; });
-  } else {
-    store_items<Index, Result>(args, [=](int64_t i) { return i * stride; });
-  }
+  at_places<sizeof(Result)>(args.offsets, args.stride_bytes,
+                            [&](auto place) { store_items<Index, Result>(args, place); });
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 namespace onnx_argmax {
 namespace {
@@ -16,7 +17,11 @@ void take_dimensions(const Request& request, int reduced, Plan& plan) {
   int64_t logical = 1;
   for (int i = request.rank - 1; i >= 0; --i) {
     const int64_t size = request.shape[i];
-    if (i != reduced) {
+    if (plan.flatten && request.stride_bytes[i] == 0) {
+      // A broadcast axis repeats the same items, whose first (last) places are in its first
+      // (last) layer, whatever the other axes say; so that layer stands for all.
+      if (plan.select_last_index) plan.out_base += (size - 1) * logical;
+    } else if (i != reduced) {
       plan.positions *= size;
       if (size != 1) {
         plan.dimensions[plan.rank++] = {size, request.stride_bytes[i],
@@ -183,9 +188,7 @@ Plan make_plan(const Request& original, int vector_bytes) noexcept {
   sort_and_join(plan);
   if (plan.flatten && reduced < 0) {  // every element is the same item
     plan.walk = Walk::kConstant;
-    plan.constant = plan.select_last_index ? plan.positions - 1 : 0;
-    plan.positions = 1;
-    plan.rank = 0;
+    plan.constant = std::exchange(plan.out_base, 0);
   } else if (plan.length == 1 || plan.stride_bytes == 0) {
     plan.walk = Walk::kConstant;
     plan.constant = plan.select_last_index ? plan.length - 1 : 0;
