@@ -301,15 +301,15 @@ def test_narrow_results_hold_the_last_index(dtype: str) -> None:
     assert argmax(data, None, dtype=dtype) == limit
     longer = np.append(data, np.uint8(0))
     message = (
-        f"dtype: {dtype} numbers at most {limit + 1} elements, but the reduced axis has "
+        f"{dtype} numbers at most {limit + 1} elements, but the reduced axis has "
         f"{limit + 2}; take a wider type"
     )
-    with refuses(ValueError, message):
+    with refuses(ValueError, f"dtype: {message}"):
         argmax(longer, dtype=dtype)
-    with refuses(ValueError, message):
+    with refuses(ValueError, f"dtype: {message}"):
         argmax(longer.reshape(-1, 1), None, dtype=dtype)
     untouched = np.full(1, 77, dtype)
-    with refuses(ValueError, message):
+    with refuses(ValueError, f"out: {message}"):
         argmax(longer, out=untouched)
     assert untouched == 77
 
@@ -362,7 +362,9 @@ def test_out_of_a_wrong_shape(
     shape: tuple[int, ...], keepdims: bool, right: tuple[int, ...]
 ) -> None:
     out = np.full(shape, -7)
-    with refuses(ValueError, f"out: its shape is {shape}, but the result's is {right}"):
+    shorter = len(shape) < len(right)
+    hint = "; pass keepdims=False for a result without the axis" if shorter else ""
+    with refuses(ValueError, f"out: its shape is {shape}, but the result's is {right}{hint}"):
         argmax(np.zeros((2, 3)), 0, keepdims, out=out)
     assert (out == -7).all()
 
@@ -411,9 +413,15 @@ def test_out_between_the_elements_of_the_input() -> None:
     assert (interleaved[:, 1] == -1).all()
 
 
-@pytest.mark.parametrize("out", [[0], 0, "out", memoryview(bytearray(8))], ids=repr)
+@pytest.mark.parametrize(
+    "out", [[0], 0, "out", memoryview(bytearray(8))], ids=lambda out: type(out).__name__
+)
 def test_out_that_is_no_array(out: Any) -> None:
-    with refuses(TypeError, f"out: an array is needed, got {type(out).__name__}"):
+    words = (
+        "out: a NumPy array, or one that DLPack can write through, is needed, got "
+        f"{type(out).__name__}; pass numpy.asarray(out) where that shares its memory"
+    )
+    with refuses(TypeError, words):
         argmax(np.arange(3), out=out)
 
 

@@ -255,8 +255,10 @@ def test_the_output_path_is_checked_before_the_work(
     in_this_process(*command, tmp_path / "none" / "x.npy").refused("no such folder", "none")
     in_this_process(*command, tmp_path / "folder.npy").refused("something else")
     in_this_process(*command, scores / "x.npy").refused("no such folder")
+    in_this_process(*command, scores).refused("this is an input")
+    (tmp_path / "old.npy").touch()
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    in_this_process(*command, scores).refused("read-only")
+    in_this_process(*command, tmp_path / "old.npy").refused("read-only")
 
 
 def test_a_folder_that_takes_no_file(
@@ -320,13 +322,23 @@ def test_who_reads_the_old_output_keeps_it_whole(tmp_path: Path, scores: Path) -
         assert reader.read() == b"what was there"
 
 
-def test_the_output_may_replace_the_source_and_keeps_mode_and_link(
-    tmp_path: Path, scores: Path
-) -> None:
+def test_the_output_keeps_mode_and_link_of_what_it_replaces(tmp_path: Path, scores: Path) -> None:
+    old = tmp_path / "old.npy"
+    old.touch()
+    old.chmod(0o640)
     link = tmp_path / "link.npy"
-    link.symlink_to(scores)
-    scores.chmod(0o640)
+    link.symlink_to(old)
     in_this_process("array", scores, "--axis", "1", "--output", link).accepted()
-    same(np.load(scores), [[0], [1]])
+    same(np.load(old), [[0], [1]])
     assert link.is_symlink()
-    assert scores.stat().st_mode & 0o777 == 0o640
+    assert old.stat().st_mode & 0o777 == 0o640
+
+
+def test_the_output_must_not_replace_the_source(tmp_path: Path, scores: Path) -> None:
+    before = scores.read_bytes()
+    (tmp_path / "link.npy").symlink_to(scores)
+    for output in (scores, tmp_path / "link.npy"):
+        in_this_process("array", scores, "--axis", "1", "--output", output).refused(
+            "this is an input, which the result would replace"
+        )
+    assert scores.read_bytes() == before

@@ -337,9 +337,7 @@ def test_compare_counts_and_is_no_failure(model: Path, scores: Path, tmp_path: P
 def test_bad_compare(compare: str, words: str, model: Path, scores: Path) -> None:
     np.savez(scores, data=SCORES, truth=np.array([0, 2]), words=np.array(["a", "b"]))
     options = ("--compare", "reduced=truth", "--compare", "reduced=words")
-    in_this_process("run", model, scores, *options[:2], "--compare", compare).refused(
-        *([words] if compare != "reduced=none" else ["no input"])
-    )
+    in_this_process("run", model, scores, *options[:2], "--compare", compare).refused(words)
 
 
 def test_compare_with_what_cannot_be_compared(model: Path, scores: Path) -> None:
@@ -576,6 +574,13 @@ def test_bad_input_arguments(model: Path, scores: Path, tmp_path: Path) -> None:
         ((scores, f"data={npy}"), ("'data' is given twice", str(scores), str(npy))),
     ):
         in_this_process("run", model, *arguments).refused(*words)
+
+
+def test_the_output_must_not_replace_an_input(model: Path, scores: Path, tmp_path: Path) -> None:
+    npy = tmp_path / "one.npy"
+    np.save(npy, SCORES)
+    for source, output in ((scores, scores), (f"data={npy}", npy)):
+        in_this_process("run", model, source, "--output", output).refused("this is an input")
 
 
 def test_input_in_a_process_of_its_own(model: Path, tmp_path: Path) -> None:

@@ -280,11 +280,15 @@ def test_level_of_the_environment(level: str) -> None:
     assert result.stdout.split()[1] == level
 
 
-def test_the_best_level_is_the_default() -> None:
-    assert run_program(PRINT_INFO).stdout.split()[1] == LEVELS[0]
+@pytest.mark.parametrize("value", [None, ""])
+def test_the_best_level_is_the_default(value: str | None) -> None:
+    """A variable that is set to nothing is not set."""
+    names = ("ONNX_ARGMAX_LEVEL", "ONNX_ARGMAX_NUM_THREADS")
+    environment = {} if value is None else dict.fromkeys(names, value)
+    assert run_program(PRINT_INFO, environment=environment).stdout.split()[1] == LEVELS[0]
 
 
-@pytest.mark.parametrize("threads", ["", "0", "-1", "many", "2.5", "2 3", "99999999999999999999"])
+@pytest.mark.parametrize("threads", ["0", "-1", "many", "2.5", "2 3", "99999999999999999999"])
 def test_wrong_threads_of_the_environment(threads: str) -> None:
     result = run_program(
         PRINT_INFO, environment={"ONNX_ARGMAX_NUM_THREADS": threads}, succeeds=False
@@ -294,7 +298,7 @@ def test_wrong_threads_of_the_environment(threads: str) -> None:
     assert threads in message
 
 
-@pytest.mark.parametrize("level", ["", "x86-64-v5", "avx2", "X86-64", "aarch64,x86-64"])
+@pytest.mark.parametrize("level", ["x86-64-v5", "avx2", "X86-64", "aarch64,x86-64"])
 def test_wrong_level_of_the_environment(level: str) -> None:
     result = run_program(PRINT_INFO, environment={"ONNX_ARGMAX_LEVEL": level}, succeeds=False)
     message = result.stderr.strip().splitlines()[-1]

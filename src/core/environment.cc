@@ -16,6 +16,12 @@ constexpr int kMostThreads = 4096;  // more is a slip of the hand on any machine
 
 std::atomic<int> threads_in_use{0};
 
+// Null where the variable is not set, or set to nothing.
+const char* variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr || *value == '\0' ? nullptr : value;
+}
+
 std::string supported_levels() {
   std::string names;
   for (int i = 0; i < level_count(); ++i) {
@@ -38,7 +44,7 @@ std::string apply_level(const std::string& name) {
 
 std::string apply_environment() {
   int threads = 0;
-  if (const char* const text = std::getenv("ONNX_ARGMAX_NUM_THREADS"); text != nullptr) {
+  if (const char* const text = variable("ONNX_ARGMAX_NUM_THREADS"); text != nullptr) {
     const char* const end = text + std::strlen(text);
     const auto [stop, error] = std::from_chars(text, end, threads);
     if (error != std::errc{} || stop != end || threads < 1 || threads > kMostThreads) {
@@ -47,7 +53,7 @@ std::string apply_environment() {
              std::to_string(available_cpus()) + " CPUs available";
     }
   }
-  if (const char* const name = std::getenv("ONNX_ARGMAX_LEVEL"); name != nullptr) {
+  if (const char* const name = variable("ONNX_ARGMAX_LEVEL"); name != nullptr) {
     if (const std::string wrong = apply_level(name); !wrong.empty()) {
       return "ONNX_ARGMAX_LEVEL: " + wrong + "; unset it for the best of these";
     }

@@ -126,17 +126,19 @@ def _result_array(
     wanted = None if dtype is None else _result_dtype("dtype", dtype)
     if out is None:
         wanted = wanted or _INT64
-        _check_width(wanted, data_shape, axis)
+        _check_width("dtype", wanted, data_shape, axis)
         return np.empty(shape, wanted)
     view = writable_view(out)
     found = _result_dtype("out", view.dtype)
     if wanted not in (None, found):
         raise ValueError(f"out: its element type is {found}, but dtype asks for {wanted}")
     if view.shape != shape:
-        raise ValueError(f"out: its shape is {view.shape}, but the result's is {shape}")
+        keeps = len(view.shape) < len(shape)
+        hint = "; pass keepdims=False for a result without the axis" if keeps else ""
+        raise ValueError(f"out: its shape is {view.shape}, but the result's is {shape}{hint}")
     if not view.flags.writeable:
         raise ValueError("out: the array is read-only; pass one that can be written")
-    _check_width(found, data_shape, axis)
+    _check_width("out", found, data_shape, axis)
     return view
 
 
@@ -156,12 +158,14 @@ def _result_dtype(argument: str, dtype: Any) -> np.dtype[Any]:
     return found
 
 
-def _check_width(dtype: np.dtype[Any], data_shape: tuple[int, ...], axis: int | None) -> None:
+def _check_width(
+    argument: str, dtype: np.dtype[Any], data_shape: tuple[int, ...], axis: int | None
+) -> None:
     length = 1
     for dimension in data_shape if axis is None else data_shape[axis : axis + 1]:
         length *= dimension
     if length - 1 > np.iinfo(dtype).max:
         raise ValueError(
-            f"dtype: {dtype} numbers at most {np.iinfo(dtype).max + 1} elements, "
+            f"{argument}: {dtype} numbers at most {np.iinfo(dtype).max + 1} elements, "
             f"but the reduced axis has {length}; take a wider type"
         )

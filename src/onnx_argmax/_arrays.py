@@ -103,7 +103,10 @@ def writable_view(out: Any) -> np.ndarray[Any, Any]:
             return np.from_dlpack(out)
         except _EXPORT_ERRORS as error:
             raise TypeError(f"out: cannot be written through DLPack: {error}") from error
-    raise TypeError(f"out: an array is needed, got {type(out).__name__}")
+    raise TypeError(
+        f"out: a NumPy array, or one that DLPack can write through, is needed, got "
+        f"{type(out).__name__}; pass numpy.asarray(out) where that shares its memory"
+    )
 
 
 def _numpy_source(array: np.ndarray[Any, Any]) -> Source:
@@ -138,8 +141,11 @@ def _dlpack_source(data: Any) -> Source:
     try:
         tensor = _native.from_dlpack(_capsule(data))
     except _EXPORT_ERRORS as error:
+        allowed = dtype_name in names().split(", ")
         raise TypeError(
-            _unsupported(dtype_name, f"the array could not be read through DLPack ({error})")
+            f"data: the array cannot be read through DLPack ({error}); pass a dense one"
+            if allowed
+            else _unsupported(dtype_name, f"DLPack says: {error}")
         ) from error
     element_type = element_type_of_tensor_proto(tensor.element_type)
     if element_type is None:

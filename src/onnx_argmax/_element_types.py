@@ -2,7 +2,7 @@
 """The one table of element types on the Python side.
 
 Numbers and names are those of ``onnx.TensorProto.DataType``; the C++ core uses the same
-numbers (``src/core/order.h``). A test holds this table against ``onnx.TensorProto`` and
+numbers (``src/core/element_type.h``). A test holds this table against ``onnx.TensorProto`` and
 against the core.
 """
 
@@ -62,10 +62,12 @@ BOOL: Final = ElementType("bool", 9, "bool", 1, since_version=None)
 """Taken by the array function alone (False < True)."""
 
 _BY_NUMBER: Final = {t.tensor_proto: t for t in (*ELEMENT_TYPES, BOOL)}
+_BY_NAME: Final = {t.dtype_name: t for t in (*ELEMENT_TYPES, BOOL)}
+_OTHER_LIBRARIES: Final = ("bfloat16",)
+"""Names of dtypes that are not NumPy's own; they are known by name, without that library."""
 _BY_DTYPE: Final = {
-    np.dtype(t.dtype_name): t for t in (*ELEMENT_TYPES, BOOL) if t.dtype_name != "bfloat16"
+    np.dtype(name): t for name, t in _BY_NAME.items() if name not in _OTHER_LIBRARIES
 }
-_BFLOAT16: Final = _BY_NUMBER[16]
 
 
 def names(*, version: int | None = None) -> str:
@@ -84,12 +86,13 @@ def element_type_of_dtype(dtype: np.dtype[Any]) -> ElementType | None:
     """
     if dtype.fields is not None:
         is_bfloat16 = dtype.names == ("bfloat16",) and dtype.base == np.uint16
-        return _BFLOAT16 if is_bfloat16 else None
+        return _BY_NAME["bfloat16"] if is_bfloat16 else None
     found = _BY_DTYPE.get(dtype)
     if found is None and not dtype.isnative:
         found = _BY_DTYPE.get(dtype.newbyteorder("="))
-    if found is None and dtype.name == "bfloat16" and dtype.itemsize == 2:
-        return _BFLOAT16
+    if found is None and dtype.name in _OTHER_LIBRARIES:
+        found = _BY_NAME[dtype.name]
+        return found if dtype.itemsize == found.itemsize else None
     return found
 
 

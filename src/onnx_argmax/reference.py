@@ -176,12 +176,23 @@ def evaluator(
     Parameters
     ----------
     model : onnx.ModelProto
-        The model; it is not checked (``onnx_argmax.backend`` does).
+        The model, from ``onnx.load``; it is not checked (``onnx_argmax.backend`` does, and takes
+        a path too).
     operators : iterable of OpRun classes, optional
         More operators, as in ``new_ops``, for the whole model.
     verbose : int, optional
         As for the evaluator.
+
+    Raises
+    ------
+    TypeError
+        When ``model`` is no ModelProto.
     """
+    if not isinstance(model, onnx.ModelProto):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(
+            f"model: an onnx.ModelProto is needed, got {type(model).__name__}; "
+            "load a file with onnx.load(path)"
+        )
     return ReferenceEvaluator(
         model.graph,
         opsets={entry.domain: entry.version for entry in model.opset_import},

@@ -10,7 +10,7 @@ import numpy as np
 
 from onnx_argmax import argmax
 from onnx_argmax.cli.errors import CommandError
-from onnx_argmax.cli.files import as_bfloat16, read_source
+from onnx_argmax.cli.files import as_bfloat16, read_source, source_path
 from onnx_argmax.cli.outputs import check_writable, write_npy
 from onnx_argmax.cli.tables import show_line
 
@@ -34,7 +34,7 @@ class ArrayJob:
 def argmax_of_file(job: ArrayJob) -> None:
     """Read the array, reduce it, and write the result or print it."""
     if job.output is not None:
-        check_writable(job.output)
+        check_writable(job.output, keep=[source_path(job.source)])
     data = read_source(job.source)
     if job.bfloat16:
         data = as_bfloat16(data)

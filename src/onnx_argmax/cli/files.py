@@ -15,7 +15,15 @@ import numpy as np
 
 from onnx_argmax.cli.errors import CommandError, message_of
 
-__all__ = ["FileArray", "as_bfloat16", "existing_file", "read_npy", "read_npz", "read_source"]
+__all__ = [
+    "FileArray",
+    "as_bfloat16",
+    "existing_file",
+    "read_npy",
+    "read_npz",
+    "read_source",
+    "source_path",
+]
 
 FileArray = np.ndarray[Any, np.dtype[Any]]
 
@@ -47,6 +55,12 @@ def read_source(source: str) -> FileArray:
                 f"{path}: the suffix says neither .npy nor .npz; allowed are FILE.npy, "
                 "FILE.npz with one array in it, and FILE.npz:NAME"
             )
+
+
+def source_path(source: str) -> Path:
+    """The file of what :func:`read_source` takes."""
+    member = _MEMBER.fullmatch(source)
+    return Path(source if member is None or Path(source).exists() else member["file"])
 
 
 def read_npy(path: Path) -> FileArray:

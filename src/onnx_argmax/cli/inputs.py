@@ -15,7 +15,7 @@ from onnx_argmax.cli.errors import CommandError
 from onnx_argmax.cli.files import read_npy, read_npz
 from onnx_argmax.cli.folder import Expected, read_folder
 
-__all__ = ["Given", "read_inputs"]
+__all__ = ["Given", "input_files", "read_inputs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +47,8 @@ def read_inputs(model: onnx.ModelProto, arguments: list[str], compared: Collecti
     """
     given = Given()
     sources: dict[str, str] = {}
-    for argument in arguments:
-        values = _read_argument(model, argument, given.expected)
-        _refuse_useless(model, argument, values, compared)
+    read = [(text, _read_argument(model, text, given.expected)) for text in arguments]
+    for argument, values in read:
         for name in values:
             if name in sources:
                 raise CommandError(
@@ -60,7 +59,15 @@ def read_inputs(model: onnx.ModelProto, arguments: list[str], compared: Collecti
     for key in compared:
         if key not in given.values:
             raise CommandError(f"--compare: no array {key!r} is given, only {_quoted(sources)}")
+    for argument, values in read:
+        _refuse_useless(model, argument, values, compared)
     return given
+
+
+def input_files(arguments: list[str]) -> list[Path]:
+    """The files that INPUT arguments name, or may name."""
+    parts = (part for text in arguments for part in (text, text.partition("=")[2]))
+    return [Path(part) for part in parts if part]
 
 
 def _read_argument(

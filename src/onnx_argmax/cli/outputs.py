@@ -7,7 +7,7 @@ import os
 import secrets
 import stat
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,16 +20,25 @@ __all__ = ["check_writable", "write_npy", "write_npz"]
 _Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def check_writable(path: Path) -> None:
+def check_writable(path: Path, *, keep: Iterable[Path]) -> None:
     """Refuse a path that could not be written; for before the work is done.
+
+    Parameters
+    ----------
+    path : Path
+        Where the result will go.
+    keep : iterable of Path
+        Files that are read, which the result must not replace.
 
     Raises
     ------
     CommandError
-        When the folder is missing or takes no new file, or when the path is a folder, a device
-        or a read-only file.
+        When the folder is missing or takes no new file, when the path is a folder, a device
+        or a read-only file, or one of the files to keep.
     """
     target = path.resolve()
+    if target in {other.resolve() for other in keep}:
+        raise CommandError(f"--output: {path}: this is an input, which the result would replace")
     if not target.parent.is_dir():
         raise CommandError(f"--output: {path}: no such folder: {target.parent}")
     if target.exists() and not target.is_file():

@@ -17,7 +17,7 @@ from onnx_argmax.backend import PreparedModel
 from onnx_argmax.cli.compare import agreement, difference, is_array
 from onnx_argmax.cli.errors import CommandError, message_of
 from onnx_argmax.cli.folder import Expected
-from onnx_argmax.cli.inputs import read_inputs
+from onnx_argmax.cli.inputs import input_files, read_inputs
 from onnx_argmax.cli.nodes import ArgMaxNode, argmax_nodes
 from onnx_argmax.cli.outputs import check_writable, write_npy, write_npz
 from onnx_argmax.cli.tables import Cell, Values, show_line, show_table
@@ -50,7 +50,7 @@ def run_model(job: RunJob) -> None:
         when an output differs from the one that a folder expects.
     """
     if job.output is not None:
-        check_writable(job.output)
+        check_writable(job.output, keep=[job.model, *input_files(job.inputs)])
     model = load_model(job.model)
     names = [value.name for value in model.graph.output]
     if job.output is not None:
