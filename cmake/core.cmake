@@ -26,7 +26,8 @@ function(add_level name)
   target_compile_definitions(${target} PRIVATE ONNX_ARGMAX_TABLE=${LEVEL_TABLE})
   # GCC 12 takes the undefined operands in its own AVX-512 header for a mistake.
   target_compile_options(${target} PRIVATE
-    -O3 -fno-exceptions -fno-rtti ${warnings} -Wno-maybe-uninitialized ${LEVEL_FLAGS})
+    -O3 -fno-exceptions -fno-rtti ${warnings} ${LEVEL_FLAGS}
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_sources(onnx_argmax_core PRIVATE $<TARGET_OBJECTS:${target}>)
   # A weak symbol made with this level's instructions could be the copy that the linker keeps
   # for everybody, and so end the process on a machine without them.

@@ -391,7 +391,10 @@ def test_out_read_only() -> None:
 )
 def test_out_overlapping_the_input(data: Any, out: Any) -> None:
     memory = np.arange(16, dtype=np.int64)
-    message = "out: its memory overlaps that of data; pass an array with memory of its own"
+    message = (
+        "out: its memory overlaps that of data, or lies between its elements; pass an array with "
+        "memory of its own"
+    )
     with refuses(ValueError, message):
         argmax(data(memory), 0, data(memory).ndim == 1, out=out(memory))
     assert np.array_equal(memory, np.arange(16))

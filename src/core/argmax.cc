@@ -48,6 +48,7 @@ void merge_rows(Partial* partials, int64_t rows, int64_t count, bool select_last
 }
 
 int threads_worth(const Plan& plan, int threads) {
+  if (plan.walk == Walk::kConstant) return 1;  // a small part of what writing the result costs
   int64_t bytes = plan.item_size;
   if (__builtin_mul_overflow(bytes, plan.positions, &bytes) ||
       __builtin_mul_overflow(bytes, plan.length, &bytes)) {

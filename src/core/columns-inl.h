@@ -37,7 +37,7 @@ void columns_pass(const ColumnsArgs& args, int64_t channel) {
     Vector<Lane> best;
     Vector<Index> best_number;
     if constexpr (kStart) {
-      __builtin_prefetch(data[0] + offset + kPrefetchBytes);
+      prefetch_ahead(data[0] + offset, kPrefetchBytes);
       best = Order::key(load<Vector<Lane>>(data[0] + offset));
       best_number = number[0];
     } else {
@@ -45,7 +45,7 @@ void columns_pass(const ColumnsArgs& args, int64_t channel) {
       best_number = load<Vector<Index>>(index + slot);
     }
     for (int p = kStart ? 1 : 0; p < kPass; ++p) {
-      __builtin_prefetch(data[p] + offset + kPrefetchBytes);
+      prefetch_ahead(data[p] + offset, kPrefetchBytes);
       const Vector<Lane> key = Order::key(load<Vector<Lane>>(data[p] + offset));
       const auto greater = key > best;
       best = greater ? key : best;

@@ -22,6 +22,21 @@ const char* variable(const char* name) {
   return value == nullptr || *value == '\0' ? nullptr : value;
 }
 
+// As it can be shown: what is not printable ASCII as \\xNN.
+std::string shown(const char* text) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string result;
+  for (; *text != '\0'; ++text) {
+    const auto byte = static_cast<unsigned char>(*text);
+    if (byte >= 0x20 && byte < 0x7f) {
+      result += *text;
+    } else {
+      result += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+  }
+  return result;
+}
+
 std::string supported_levels() {
   std::string names;
   for (int i = 0; i < level_count(); ++i) {
@@ -39,7 +54,7 @@ std::string apply_level(const std::string& name) {
   if (set == SetLevel::kOk) return {};
   return std::string(set == SetLevel::kUnknown ? "unknown level"
                                                : "this machine cannot run level") +
-         " '" + name + "'; this machine runs " + supported_levels();
+         " '" + shown(name.c_str()) + "'; this machine runs " + supported_levels();
 }
 
 std::string apply_environment() {
@@ -49,8 +64,8 @@ std::string apply_environment() {
     const auto [stop, error] = std::from_chars(text, end, threads);
     if (error != std::errc{} || stop != end || threads < 1 || threads > kMostThreads) {
       return std::string("ONNX_ARGMAX_NUM_THREADS: an integer from 1 to ") +
-             std::to_string(kMostThreads) + " is needed, got '" + text + "'; unset it for the " +
-             std::to_string(available_cpus()) + " CPUs available";
+             std::to_string(kMostThreads) + " is needed, got '" + shown(text) +
+             "'; unset it for the " + std::to_string(available_cpus()) + " CPUs available";
     }
   }
   if (const char* const name = variable("ONNX_ARGMAX_LEVEL"); name != nullptr) {

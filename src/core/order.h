@@ -17,12 +17,18 @@ template <class T>
 struct IntegerOrder {
   using Lane = T;
   static Vector<T> key(Vector<T> bits) { return bits; }
+  // Whether one pattern of bits alone has the key, and which.
+  static bool has_one_pattern(T key, T& bits) {
+    bits = key;
+    return true;
+  }
 };
 
 // False below True. Any byte but 0 is True, as NumPy reads it.
 struct BoolOrder {
   using Lane = uint8_t;
   static Vector<uint8_t> key(Vector<uint8_t> bits) { return (Vector<uint8_t>)(bits != 0); }
+  static bool has_one_pattern(uint8_t /*key*/, uint8_t& /*bits*/) { return false; }
 };
 
 // Sign and magnitude to two's complement: -0 and +0 both become 0, larger magnitudes of either
@@ -38,6 +44,12 @@ struct FloatOrder {
     const Vector<T> magnitude = bits & kMagnitude;
     const Vector<T> key = (magnitude ^ sign) - sign;
     return magnitude > kInfinity ? splat<T>(kMagnitude) : key;
+  }
+  static bool has_one_pattern(T key, T& bits) {
+    constexpr auto kSign = static_cast<Unsigned<T>>(std::numeric_limits<T>::min());
+    const auto magnitude = static_cast<Unsigned<T>>(-static_cast<Unsigned<T>>(key));
+    bits = key > 0 ? key : static_cast<T>(magnitude | kSign);
+    return key != 0 && key != std::numeric_limits<T>::max();
   }
 };
 

@@ -12,10 +12,14 @@
 
 #if defined(__unix__) || defined(__APPLE__)
 #include <pthread.h>
+#include <signal.h>
 #endif
 
 namespace onnx_argmax {
 namespace {
+
+// A tile's memory is on the stack (walk.cc), about 100 KiB.
+constexpr size_t kStackBytes = 512 * 1024;
 
 // One call's work. Whoever takes part draws task numbers until none is left.
 struct Call {
@@ -54,19 +58,46 @@ class Pool {
     done_.wait(lock, [&] { return call.helpers == 0; });
   }
 
-  std::mutex& mutex() { return mutex_; }
-
  private:
   // Threads are detached and wait for ever: the process's end is theirs.
   bool start() {
-    try {
-      std::thread([this] { serve(); }).detach();
-    } catch (const std::system_error&) {
-      return false;
-    }
+    if (!start_thread(this)) return false;
     ++started_;
     return true;
   }
+
+#if defined(__unix__) || defined(__APPLE__)
+  // With a stack of its own size, since the default may have been made too small for a tile, and
+  // with every signal blocked, since signals are for threads that the application knows.
+  static bool start_thread(Pool* pool) {
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_attr_t attributes;
+    if (pthread_attr_init(&attributes) != 0) return false;
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, kStackBytes);
+    const auto serve = [](void* pool_of_thread) -> void* {
+      static_cast<Pool*>(pool_of_thread)->serve();
+      return nullptr;
+    };
+    pthread_t thread;
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    const bool started = pthread_create(&thread, &attributes, serve, pool) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    pthread_attr_destroy(&attributes);
+    return started;
+  }
+#else
+  static bool start_thread(Pool* pool) {
+    try {
+      std::thread([pool] { pool->serve(); }).detach();
+    } catch (const std::system_error&) {
+      return false;
+    }
+    return true;
+  }
+#endif
 
   void serve() {
     std::unique_lock lock(mutex_);

@@ -30,8 +30,7 @@ constexpr int64_t kAheadBytes = 8 * 1024;
 
 template <class Order>
 inline Vector<typename Order::Lane> keys_ahead(const uint8_t* data, int64_t element) {
-  __builtin_prefetch(data + element * static_cast<int64_t>(sizeof(typename Order::Lane)) +
-                     kAheadBytes);
+  prefetch_ahead(data + element * static_cast<int64_t>(sizeof(typename Order::Lane)), kAheadBytes);
   return keys_at<Order>(data, element);
 }
 
@@ -61,25 +60,41 @@ inline Vector<typename Order::Lane> lanes_max(const uint8_t* data, int64_t lengt
 inline int64_t first_bit(uint64_t bits) { return __builtin_ctzll(bits); }
 inline int64_t last_bit(uint64_t bits) { return 63 - __builtin_clzll(bits); }
 
-// First or last element that equals a key known to be there, in at least a vector of elements.
+// First or last of at least a vector of elements where at(element), a vector of lanes from there
+// on, has a lane that equals `wanted`. There is one, unless another thread writes to the data
+// meanwhile; then the answer is arbitrary, but an element's all the same.
+template <class Lane, class At>
+inline int64_t find_equal(int64_t length, Lane wanted, bool last, At at) {
+  constexpr int64_t kCount = kLanes<Lane>;
+  constexpr uint64_t kLastLane = uint64_t{1} << (kCount - 1);
+  const Vector<Lane> all = splat<Lane>(wanted);
+  if (last) {
+    for (int64_t i = length - kCount; i > 0; i -= kCount) {
+      const uint64_t bits = equal_bits<Lane>(at(i), all);
+      if (bits != 0) return i + last_bit(bits);
+    }
+    return last_bit(equal_bits<Lane>(at(0), all) | 1);
+  }
+  for (int64_t i = 0; i < length - kCount; i += kCount) {
+    const uint64_t bits = equal_bits<Lane>(at(i), all);
+    if (bits != 0) return i + first_bit(bits);
+  }
+  return length - kCount + first_bit(equal_bits<Lane>(at(length - kCount), all) | kLastLane);
+}
+
+// First or last element of a key that is known to be there. Where one pattern of bits alone has
+// it, no key need be made of what is searched.
 template <class Order>
 inline int64_t find(const uint8_t* data, int64_t length, typename Order::Lane key, bool last) {
   using Lane = typename Order::Lane;
-  constexpr int64_t kCount = kLanes<Lane>;
-  const Vector<Lane> wanted = splat<Lane>(key);
-  if (last) {
-    for (int64_t at = length - kCount; at > 0; at -= kCount) {
-      const uint64_t bits = equal_bits<Lane>(keys_at<Order>(data, at), wanted);
-      if (bits != 0) return at + last_bit(bits);
-    }
-    return last_bit(equal_bits<Lane>(keys_at<Order>(data, 0), wanted));
+  Lane bits{};
+  if (Order::has_one_pattern(key, bits)) {
+    return find_equal<Lane>(length, bits, last, [=](int64_t element) {
+      return load<Vector<Lane>>(data + element * static_cast<int64_t>(sizeof(Lane)));
+    });
   }
-  for (int64_t at = 0; at < length - kCount; at += kCount) {
-    const uint64_t bits = equal_bits<Lane>(keys_at<Order>(data, at), wanted);
-    if (bits != 0) return at + first_bit(bits);
-  }
-  return length - kCount +
-         first_bit(equal_bits<Lane>(keys_at<Order>(data, length - kCount), wanted));
+  return find_equal<Lane>(length, key, last,
+                          [=](int64_t element) { return keys_at<Order>(data, element); });
 }
 
 // One row. Blocks are visited from the end that wins ties, so a

@@ -82,17 +82,21 @@ constexpr int64_t kLineBytes = 64;
 // calls out.
 [[gnu::always_inline]] inline void prefetch_rows(const uint8_t* const* rows, int count,
                                                  int64_t row_bytes) {
-  const int64_t stride = rows[1] - rows[0];
+  // As a number: a row may have been copied elsewhere.
+  const auto stride = static_cast<int64_t>(reinterpret_cast<uintptr_t>(rows[1]) -
+                                           reinterpret_cast<uintptr_t>(rows[0]));
   if (stride >= 0 && stride <= 2 * row_bytes + kLineBytes) {
     const int64_t reach = (count - 1) * stride + row_bytes;
     for (int64_t at = 0; at < reach; at += kLineBytes) {
-      __builtin_prefetch(rows[0] + kRowsPrefetchBytes + at);
+      prefetch_ahead(rows[0], kRowsPrefetchBytes + at);
     }
     return;
   }
   for (int i = 0; i < count; ++i) {
     for (int64_t at = 0; at < row_bytes; at += kLineBytes) {
-      __builtin_prefetch(rows[i] + count * stride + at);
+      prefetch_ahead(
+          rows[i],
+          static_cast<int64_t>(static_cast<uint64_t>(stride) * static_cast<uint64_t>(count)) + at);
     }
   }
 }

@@ -31,13 +31,16 @@ constexpr int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 struct Scratch {
   alignas(kMaxVectorBytes) uint8_t keys[kTileBytes + kMaxVectorBytes];
   alignas(kMaxVectorBytes) uint8_t index[kTileBytes + kMaxVectorBytes];
-  alignas(kMaxVectorBytes) uint8_t best_keys[kWideTilePositions * 8];
+  alignas(kMaxVectorBytes) uint8_t best_keys[kWideTilePositions * 4];  // wider lanes number all
   alignas(kMaxVectorBytes) int64_t best_index[kWideTilePositions];
   alignas(kMaxVectorBytes) int64_t ordered_keys[kWideTilePositions];
   alignas(kMaxVectorBytes) uint8_t pack[kPackBytes + kMaxVectorBytes];
   int64_t in_offsets[kPlacedPositions];
   int64_t out_offsets[kPlacedPositions];
 };
+
+// Memory is granted by pages of this size or a multiple of it.
+uintptr_t page_of(const uint8_t* at) { return reinterpret_cast<uintptr_t>(at) / 4096; }
 
 // Channels that lane-wide indices can number.
 constexpr int64_t lane_window(int item_size) {
@@ -123,7 +126,9 @@ class Worker {
                         const Packing& packing);
   void reduce_rows(const uint8_t* const* rows, int64_t count, int64_t length, int64_t at);
   Found found_in_rows(int64_t count, int64_t length);
-  bool is_short(int64_t length) const { return length * plan_.item_size <= kShortRowBytes; }
+  bool is_short(int64_t length) const {
+    return length * plan_.item_size <= kShortRowBytes[size_slot(plan_.item_size)];
+  }
   void merge_partials(const Unit& unit, const Places& places, const Found& found);
   void tail_to_place(int64_t columns);
   void widen_index(const Found& found, int64_t count);
@@ -226,13 +231,16 @@ Found Worker::rows(const Unit& unit, const Places& places) {
     for (int64_t i = 0; i < unit.count; ++i) rows[i] = data + places.in_offsets[i];
   }
   // A row shorter than a quarter vector is read by a whole one. Inside the array that reads what
-  // lies behind the row; where it would pass the array's end, the row is copied to where there
-  // is room.
+  // lies behind the row; where it would pass the array's end, or reach a page that the row is not
+  // on, the row is copied to where there is room.
   const int64_t row_bytes = unit.channels() * plan_.item_size;
   if (row_bytes < kShortRowReach) {
     uint8_t* room = scratch_.pack;
     for (int64_t i = unit.count - 1; i >= 0; --i) {
-      if (plan_.data_end - rows[i] >= kShortRowReach) continue;
+      if (plan_.data_end - rows[i] >= kShortRowReach &&
+          page_of(rows[i] + row_bytes - 1) == page_of(rows[i] + kShortRowReach - 1)) {
+        continue;
+      }
       std::memcpy(room, rows[i], static_cast<size_t>(row_bytes));
       rows[i] = room;
       room += kShortRowReach;

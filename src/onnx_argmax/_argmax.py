@@ -145,7 +145,11 @@ def _result_array(
 def _result_dtype(argument: str, dtype: Any) -> np.dtype[Any]:
     try:
         found = np.dtype(dtype)
-    except (TypeError, SyntaxError):  # a dtype of another library: torch.uint8, for example
+    except (
+        TypeError,
+        ValueError,
+        SyntaxError,
+    ):  # a dtype of another library: torch.uint8, for example
         name = str(dtype).rpartition(".")[2]
         found = next((d for d in _RESULT_DTYPES if d.name == name), None)
     if found not in _RESULT_DTYPES:

@@ -98,6 +98,8 @@ def flag(argument: str, value: object) -> bool:
 def thread_count(threads: object) -> int:
     """A number of threads, checked. The errors are those of ``set_num_threads``."""
     try:
+        if isinstance(threads, bool):
+            raise TypeError
         count = _python_operator.index(threads)  # pyright: ignore[reportArgumentType]
     except TypeError:
         raise TypeError(

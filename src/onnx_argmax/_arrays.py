@@ -96,9 +96,14 @@ def writable_view(out: Any) -> np.ndarray[Any, Any]:
         When ``out`` is no array that can be written through.
     """
     if isinstance(out, np.ndarray):
-        return out
+        if _is_masked(out):
+            raise TypeError(
+                "out: a masked array is not taken; pass out.data and unmask it yourself"
+            )
+        return out.view(np.ndarray)
     if hasattr(out, "__dlpack__"):
         _check_device("out", out)
+        _refuse_lazily_negated("out", out)
         try:
             return np.from_dlpack(out)
         except _EXPORT_ERRORS as error:
@@ -110,10 +115,7 @@ def writable_view(out: Any) -> np.ndarray[Any, Any]:
 
 
 def _numpy_source(array: np.ndarray[Any, Any]) -> Source:
-    # np.ma is imported when first asked for; asked for here, it would be by the first call, and
-    # a fork at that moment would leave the import's lock held in the child.
-    masked_arrays = sys.modules.get("numpy.ma")
-    if masked_arrays is not None and isinstance(array, masked_arrays.MaskedArray):
+    if _is_masked(array):
         raise TypeError(
             "data: a masked array is not taken, its mask would be ignored; "
             "pass data.filled(value) with a value that cannot win, or data.compressed()"
@@ -132,11 +134,7 @@ def _dlpack_source(data: Any) -> Source:
     _check_device("data", data)
     if getattr(data, "requires_grad", False):
         data = data.detach()
-    if hasattr(data, "is_neg") and data.is_neg():  # PyTorch exports the memory without the sign
-        raise TypeError(
-            "data: the tensor is negated lazily, so its memory does not hold its elements; "
-            "pass data.resolve_neg()"
-        )
+    _refuse_lazily_negated("data", data)
     dtype_name = str(data.dtype).rpartition(".")[2] if hasattr(data, "dtype") else "unknown"
     try:
         tensor = _native.from_dlpack(_capsule(data))
@@ -193,11 +191,11 @@ def _as_numpy(result: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def _check_device(argument: str, array: Any) -> None:
     try:
-        device_type, device_id = array.__dlpack_device__()
+        device_type, device_id = map(int, array.__dlpack_device__())
     except _EXPORT_ERRORS as error:
         raise TypeError(f"{argument}: the array lies in no memory to read ({error})") from error
-    if int(device_type) not in _HOST_DEVICES:
-        name = _DEVICE_NAMES.get(int(device_type), f"DLPack type {int(device_type)}")
+    if device_type not in _HOST_DEVICES:
+        name = _DEVICE_NAMES.get(device_type, f"DLPack type {device_type}")
         raise TypeError(
             f"{argument}: the array lies on a device ({name}, number {device_id}); "
             "only arrays in the CPU's memory are read: copy it there first "
@@ -212,6 +210,22 @@ def _refuse_what_would_be_copied(data: Any) -> None:
         raise TypeError(
             "data: a Dask array is lazy and would be computed whole; "
             "pass data.compute(), or map over its blocks"
+        )
+
+
+def _is_masked(array: np.ndarray[Any, Any]) -> bool:
+    # np.ma is imported when first asked for; asked for here, it would be by the first call, and
+    # a fork at that moment would leave the import's lock held in the child.
+    masked_arrays = sys.modules.get("numpy.ma")
+    return masked_arrays is not None and isinstance(array, masked_arrays.MaskedArray)
+
+
+def _refuse_lazily_negated(argument: str, array: Any) -> None:
+    """PyTorch exports the memory of such a tensor, without the sign."""
+    if hasattr(array, "is_neg") and array.is_neg():
+        raise TypeError(
+            f"{argument}: the tensor is negated lazily, so its memory does not hold its elements; "
+            f"pass {argument}.resolve_neg()"
         )
 
 

@@ -37,6 +37,32 @@ inline std::pair<uintptr_t, uintptr_t> extent(const Memory& memory) {
   return {low, high};
 }
 
+// Whether two elements may lie in the same place: strides from the smallest on must each reach
+// past all that the smaller ones cover.
+inline bool overlaps_itself(const Memory& memory) {
+  int64_t covered = memory.item_size;
+  int64_t done = -1;  // strides up to here are looked at
+  for (;;) {
+    int64_t next = INT64_MAX;
+    int64_t length = 0;
+    for (int i = 0; i < memory.rank; ++i) {
+      const int64_t stride =
+          memory.stride_bytes[i] < 0 ? -memory.stride_bytes[i] : memory.stride_bytes[i];
+      if (memory.shape[i] == 0) return false;
+      if (memory.shape[i] == 1 || stride <= done) continue;
+      if (stride == next) return true;
+      if (stride < next) {
+        next = stride;
+        length = memory.shape[i];
+      }
+    }
+    if (length == 0) return false;
+    if (next < covered) return true;
+    covered += (length - 1) * next;
+    done = next;
+  }
+}
+
 // A view through the buffer protocol. NumPy exports read-only and byte-swapped arrays, and
 // strides of any sign.
 class Buffer {
@@ -67,6 +93,14 @@ class Tensor {
  public:
   explicit Tensor(nb::object capsule) : array_(nb::cast<nb::ndarray<nb::ro>>(capsule)) {
     if (array_.ndim() > kMaxRank) throw nb::value_error("data: rank above 64");
+    if (!is_host(array_.device_type())) throw nb::type_error("it lies on a device");
+    bool empty = false;
+    for (size_t i = 0; i < array_.ndim(); ++i) {
+      if (static_cast<int64_t>(array_.shape(i)) < 0)
+        throw nb::type_error("it has a negative length");
+      empty = empty || array_.shape(i) == 0;
+    }
+    if (array_.data() == nullptr && !empty) throw nb::type_error("it has no memory");
     for (size_t i = 0; i < array_.ndim(); ++i) {
       shape_.push_back(static_cast<int64_t>(array_.shape(i)));
       stride_bytes_.push_back(array_.stride(i) * static_cast<int64_t>(array_.itemsize()));
@@ -122,6 +156,12 @@ class Tensor {
   }
 
  private:
+  // What the CPU addresses directly, as _arrays.py has it.
+  static bool is_host(int device_type) {
+    return device_type == nb::device::cpu::value || device_type == nb::device::cuda_host::value ||
+           device_type == nb::device::rocm_host::value;
+  }
+
   nb::ndarray<nb::ro> array_;
   std::vector<int64_t> shape_;
   std::vector<int64_t> stride_bytes_;

@@ -16,6 +16,8 @@
 #include "argmax.h"
 #include "dispatch.h"
 #include "environment.h"
+#include "gil.h"
+#include "kernels.h"
 #include "limit.h"
 #include "memory.h"
 #include "parallel.h"
@@ -63,6 +65,14 @@ void run(const Memory& data, int element_type, bool byte_swapped, int axis, bool
   if (axis != kFlatten && (axis < 0 || axis >= (data.rank == 0 ? 1 : data.rank))) {
     throw nb::value_error("axis: out of range");
   }
+  if (size_slot(static_cast<int>(out.item_size)) < 0) {
+    throw nb::value_error("out: its items have no size of an integer");
+  }
+  if (axis == kFlatten || data.rank == 0) {
+    for (int i = 0; i < out.rank; ++i) {
+      if (out.shape[i] != 1) throw nb::value_error("out: its shape does not fit that of data");
+    }
+  }
   int64_t out_stride_bytes[kMaxRank]{};
   if (axis != kFlatten && data.rank > 0) match_out(data, out, axis, out_stride_bytes);
   for (int i = 0; i < data.rank; ++i) {
@@ -70,11 +80,15 @@ void run(const Memory& data, int element_type, bool byte_swapped, int axis, bool
       throw nb::value_error("data: the reduced axis has length 0");
     }
   }
+  if (overlaps_itself(out)) {
+    throw nb::value_error("out: elements of it share memory; pass an array without such overlap");
+  }
   const auto [data_low, data_high] = extent(data);
   const auto [out_low, out_high] = extent(out);
   if (data_low < out_high && out_low < data_high) {
     throw nb::value_error(
-        "out: its memory overlaps that of data; pass an array with memory of its own");
+        "out: its memory overlaps that of data, or lies between its elements; pass an array with "
+        "memory of its own");
   }
   Request request{};
   request.type = type;
@@ -89,11 +103,7 @@ void run(const Memory& data, int element_type, bool byte_swapped, int axis, bool
   request.out_item_size = static_cast<int>(out.item_size);
   request.out_stride_bytes = out_stride_bytes;
   request.executor = own_pool(threads > 0 ? threads : default_threads());
-  Status status;
-  {
-    nb::gil_scoped_release released;
-    status = argmax(request);
-  }
+  const Status status = without_gil([&] { return argmax(request); });
   if (status == Status::kOutOfMemory) throw std::bad_alloc();
 }
 
@@ -163,8 +173,7 @@ uint64_t read_and_write_of(nb::object data, nb::object out, bool past_caches, in
                              to.memory().shape[0],
                              past_caches,
                              own_pool(threads)};
-  nb::gil_scoped_release released;
-  return read_and_write(request);
+  return without_gil([&] { return read_and_write(request); });
 }
 
 std::vector<std::string> supported_levels() {
