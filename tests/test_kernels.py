@@ -35,9 +35,14 @@ from samples import (
 
 VECTOR_BYTES: Final = (16, 32, 64)
 BLOCK_VECTORS: Final = 128  # rows: vectors of a block, whose maximum comes before the search
-TILE_BYTES: Final = 8192  # columns: most bytes of a tile, which stays in the first cache
-TILE_COLUMNS: Final = 2048  # and most columns
-SHORT_ROW: Final = 64  # elements of the longest row that shares vectors with other rows
+# Columns: most bytes of a tile's keys, where one pass of channels does and where more are needed,
+# and most columns where indices outgrow their lanes.
+ONE_PASS_TILE_BYTES: Final = 4096
+TILE_BYTES: Final = 16384
+WIDE_TILE_COLUMNS: Final = 2048
+# Bytes of the longest row that shares vectors with other rows, by item size.
+SHORT_ROW_BYTES: Final = {1: 256, 2: 768, 4: 1536, 8: 1536}
+SMALL: Final = 70  # every length up to here: some vectors at the widest level
 
 
 def around(*numbers: int) -> set[int]:
@@ -55,14 +60,16 @@ def lengths(element_type: ElementType) -> list[int]:
     lanes = [size // element_type.itemsize for size in VECTOR_BYTES]
     vectors = {lane * count for lane in lanes for count in (1, 2, 3, 4, 8)}
     blocks = block_lengths(element_type)
-    found = set(range(1, SHORT_ROW + 6)) | around(*vectors, *blocks, 2 * max(blocks))
+    short = SHORT_ROW_BYTES[element_type.itemsize] // element_type.itemsize
+    found = set(range(1, SMALL)) | around(*vectors, short, *blocks, 2 * max(blocks))
     return sorted((found | {*range(255, 260), *range(511, 515), 1000}) - {0})
 
 
 def few_lengths(element_type: ElementType) -> list[int]:
     """A few of them, for what costs more: several threads, many shapes."""
     found = lengths(element_type)
-    return sorted({1, 2, 3, 19, SHORT_ROW, SHORT_ROW + 1, *found[4::12], found[-1]})
+    short = SHORT_ROW_BYTES[element_type.itemsize] // element_type.itemsize
+    return sorted({1, 2, 3, 19, short, short + 1, *found[4::12], found[-1]})
 
 
 def spots(element_type: ElementType, length: int) -> list[int]:
@@ -205,10 +212,12 @@ def test_number_of_columns(element_type: ElementType, level: str) -> None:
 @every_type
 def test_tiles_of_columns(element_type: ElementType, level: str, threads: int) -> None:
     """Several tiles of about one width, with and without lane indices that must be widened."""
-    tile = min(TILE_BYTES // element_type.itemsize, TILE_COLUMNS)
+    tile = TILE_BYTES // element_type.itemsize
+    wide = min(tile, WIDE_TILE_COLUMNS)
+    sizes = ((ONE_PASS_TILE_BYTES // element_type.itemsize, 3), (tile, 19), (wide, 260))
     with running(Setting(level, threads)):
-        for tiles, length in itertools.product((1, 2, 3), (3, 260)):
-            for columns in around(tiles * tile):
+        for tiles, (size, length) in itertools.product((1, 2, 3), sizes):
+            for columns in around(tiles * size):
                 check_columns(element_type, length, columns)
 
 
@@ -258,3 +267,24 @@ def test_flattened(element_type: ElementType, level: str) -> None:
                     for last, answer in enumerate(first_and_last):
                         found = argmax(array, None, False, last)
                         assert found == answer, (one_thread, last, array.strides, line)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint16", "uint8"])
+@pytest.mark.parametrize("level", LEVELS)
+def test_results_written_past_the_caches(level: str, dtype: str) -> None:
+    """A result of 8 MiB or more is streamed, by whole aligned vectors, from any begin."""
+    size = np.dtype(dtype).itemsize
+    count = (8 << 20) // size + 1001
+    data = np.random.default_rng(0).integers(0, 4, (3, count), np.uint8)
+    beside = 64
+    with running(Setting(level, 2)):
+        for axis, array in ((0, data), (1, np.ascontiguousarray(data.T))):
+            first, last = (fast_argmax(array, axis, False, flag) for flag in (False, True))
+            for offset in (0, 1, size, 3 * size, 64 - size):
+                memory = np.full(count * size + 2 * beside + 64, 77, np.uint8)
+                begin = beside + offset
+                out = memory[begin : begin + count * size].view(dtype)
+                assert np.array_equal(argmax(array, axis, False, out=out), first), offset
+                assert np.array_equal(argmax(array, axis, False, True, out=out), last), offset
+                assert (memory[:begin] == 77).all()
+                assert (memory[begin + count * size :] == 77).all()

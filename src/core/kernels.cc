@@ -58,6 +58,8 @@ constexpr Kernels make_kernels() {
   set_store<uint32_t>(table);
   set_store<uint64_t>(table);
 
+  table.finish_streams = finish_streams;
+
   table.read = read_bytes;
   table.write = write_bytes;
   return table;

@@ -82,6 +82,7 @@ struct StoreArgs {
   int64_t bias;
   bool mirrored;
   uint8_t* out;
+  bool past_caches;        // the result is too large to be of use in a cache
   int64_t stride_bytes;    // used where offsets is null
   const int64_t* offsets;  // bytes
 };
@@ -102,6 +103,7 @@ struct Kernels {
   TypeKernels types[kElementTypeLimit];
   void (*pack[4])(const PackArgs& args);       // by item size
   void (*store[4][4])(const StoreArgs& args);  // by size of index and of result
+  void (*finish_streams)();                    // after stores past the caches
   // For limit.h alone.
   uint64_t (*read)(const uint8_t* data, int64_t bytes);
   void (*write)(uint8_t* to, int64_t bytes, uint64_t value, bool past_caches);

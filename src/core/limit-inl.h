@@ -30,19 +30,6 @@ inline uint64_t read_bytes(const uint8_t* data, int64_t bytes) {
   return seen;
 }
 
-// A store past the caches, which reads nothing first. The vector extension has no such thing.
-inline void stream(uint8_t* to, Vector<uint64_t> vector) {
-#if defined(__AVX512BW__) && defined(__AVX512DQ__)
-  _mm512_stream_si512(reinterpret_cast<__m512i*>(to), reinterpret_cast<__m512i>(vector));
-#elif defined(__AVX2__)
-  _mm256_stream_si256(reinterpret_cast<__m256i*>(to), reinterpret_cast<__m256i>(vector));
-#elif defined(__SSE2__)
-  _mm_stream_si128(reinterpret_cast<__m128i*>(to), reinterpret_cast<__m128i>(vector));
-#else
-  store(to, vector);
-#endif
-}
-
 inline void write_bytes(uint8_t* to, int64_t bytes, uint64_t value, bool past_caches) {
   const Vector<uint64_t> vector = splat<uint64_t>(value);
   const auto misplaced = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % kVectorBytes);
@@ -57,9 +44,7 @@ inline void write_bytes(uint8_t* to, int64_t bytes, uint64_t value, bool past_ca
     }
   }
   std::memset(to + at, static_cast<int>(value & 0xff), static_cast<size_t>(bytes - at));
-#if defined(__SSE2__)
-  if (past_caches) _mm_sfence();
-#endif
+  if (past_caches) finish_streams();
 }
 
 }  // namespace

@@ -64,10 +64,8 @@ void pack(const PackArgs& args) {
 }
 
 template <class Index, class Result, class Place>
-inline void store_items(const StoreArgs& args, Place place) {
-  const auto* const __restrict index = static_cast<const Index*>(args.index);
-  uint8_t* const __restrict out = args.out;
-  const int64_t count = args.count;
+inline void store_items(const StoreArgs& args, const Index* __restrict index, int64_t count,
+                        uint8_t* __restrict out, Place place) {
   // Unsigned arithmetic of the result's own width: the value fits (the caller has checked), and
   // wrapping on the way there is harmless. x ^ -1 is -x - 1.
   const auto bias = static_cast<Result>(args.bias);
@@ -79,10 +77,46 @@ inline void store_items(const StoreArgs& args, Place place) {
   }
 }
 
+// Adjacent results past the caches: a buffer's worth at a time, of which whole aligned vectors are
+// streamed. A store through the caches would first read the line that it replaces.
+template <class Index, class Result>
+void stream_indices(const StoreArgs& args) {
+  constexpr int64_t kSize = sizeof(Result);
+  constexpr int64_t kBuffered = 2048 / kSize;
+  const auto* const index = static_cast<const Index*>(args.index);
+  alignas(kVectorBytes) uint8_t buffer[kBuffered * kSize];
+  const auto misplaced =
+      static_cast<int64_t>(reinterpret_cast<uintptr_t>(args.out)) % kVectorBytes;
+  int64_t done = 0;
+  for (int64_t next = 0; done < args.count; done = next) {
+    // The first piece ends at an aligned address, so that the others begin there.
+    next = done + kBuffered - (done == 0 ? misplaced / kSize : 0);
+    next = next < args.count ? next : args.count;
+    store_items<Index, Result>(args, index + done, next - done, buffer,
+                               [](int64_t i) { return i * kSize; });
+    uint8_t* const to = args.out + done * kSize;
+    const int64_t bytes = (next - done) * kSize;
+    const int64_t streamed = done == 0 && misplaced != 0 ? 0 : bytes / kVectorBytes * kVectorBytes;
+    for (int64_t at = 0; at < streamed; at += kVectorBytes) {
+      stream(to + at, load<Vector<uint64_t>>(buffer + at));
+    }
+    std::memcpy(to + streamed, buffer + streamed, static_cast<size_t>(bytes - streamed));
+  }
+}
+
 template <class Index, class Result>
 void store_indices(const StoreArgs& args) {
-  at_places<sizeof(Result)>(args.offsets, args.stride_bytes,
-                            [&](auto place) { store_items<Index, Result>(args, place); });
+  constexpr int64_t kSize = sizeof(Result);
+  const bool adjacent = args.offsets == nullptr && args.stride_bytes == kSize;
+  const bool aligned = reinterpret_cast<uintptr_t>(args.out) % kSize == 0;
+  if (args.past_caches && adjacent && aligned) {
+    stream_indices<Index, Result>(args);
+    return;
+  }
+  at_places<kSize>(args.offsets, args.stride_bytes, [&](auto place) {
+    store_items<Index, Result>(args, static_cast<const Index*>(args.index), args.count, args.out,
+                               place);
+  });
 }
 
 }  // namespace

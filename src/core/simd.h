@@ -80,6 +80,27 @@ inline void store(void* to, V vector) {
   __builtin_prefetch(reinterpret_cast<const void*>(address));
 }
 
+// A store past the caches, which reads nothing first, to an aligned address. The vector extension
+// has no such thing.
+inline void stream(void* to, Vector<uint64_t> vector) {
+#if defined(__AVX512BW__) && defined(__AVX512DQ__)
+  _mm512_stream_si512(reinterpret_cast<__m512i*>(to), reinterpret_cast<__m512i>(vector));
+#elif defined(__AVX2__)
+  _mm256_stream_si256(reinterpret_cast<__m256i*>(to), reinterpret_cast<__m256i>(vector));
+#elif defined(__SSE2__)
+  _mm_stream_si128(reinterpret_cast<__m128i*>(to), reinterpret_cast<__m128i>(vector));
+#else
+  store(to, vector);
+#endif
+}
+
+// Makes earlier streams visible to other threads in order.
+inline void finish_streams() {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
+
 template <class T>
 inline Vector<T> splat(T value) {
   return Vector<T>{} + value;

@@ -40,6 +40,9 @@ inline std::pair<uintptr_t, uintptr_t> extent(const Memory& memory) {
 // Whether two elements may lie in the same place: strides from the smallest on must each reach
 // past all that the smaller ones cover.
 inline bool overlaps_itself(const Memory& memory) {
+  for (int i = 0; i < memory.rank; ++i) {
+    if (memory.shape[i] == 0) return false;
+  }
   int64_t covered = memory.item_size;
   int64_t done = -1;  // strides up to here are looked at
   for (;;) {
@@ -48,7 +51,6 @@ inline bool overlaps_itself(const Memory& memory) {
     for (int i = 0; i < memory.rank; ++i) {
       const int64_t stride =
           memory.stride_bytes[i] < 0 ? -memory.stride_bytes[i] : memory.stride_bytes[i];
-      if (memory.shape[i] == 0) return false;
       if (memory.shape[i] == 1 || stride <= done) continue;
       if (stride == next) return true;
       if (stride < next) {
