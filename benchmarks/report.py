@@ -17,7 +17,7 @@ from benchmarks.part import Part
 from benchmarks.peers import Peer, version_of
 from benchmarks.picture import draw_cases
 from benchmarks.run import CaseResult
-from benchmarks.tables import case_table, show, show_note, target_table
+from benchmarks.tables import case_tables, show, show_note, target_table
 from benchmarks.targets import Verdict, verdicts
 from onnx_argmax import build_info
 
@@ -52,7 +52,7 @@ def cases_part(results: Sequence[CaseResult]) -> Part:
     return Part(
         "cases",
         {"results": [_result(r) for r in results], "targets": [_verdict(v) for v in held]},
-        (case_table(results), target_table(held)),
+        (*case_tables(results), target_table(held)),
         lambda path, caption: draw_cases(path, results, caption),
     )
 

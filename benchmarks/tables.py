@@ -3,14 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from benchmarks.measure import ROUNDS, Timing
 from benchmarks.run import CaseResult, PeerResult
 from benchmarks.targets import EVERY_OTHER, Verdict
 
-__all__ = ["Table", "case_table", "seconds", "show", "show_note", "target_table"]
+__all__ = ["Table", "case_tables", "seconds", "show", "show_note", "target_table"]
+
+
+_NOTES_ON_OURS: Final = (
+    "ours: median and half the distance of the quartiles. of limit: the limit's time over ours. "
+    "of best: ours over the best peer's whose answer is right.",
+)
 
 
 @dataclass(frozen=True)
@@ -21,6 +28,9 @@ class Table:
     columns: tuple[str, ...]
     rows: list[tuple[str, ...]]
     notes: tuple[str, ...] = ()
+    apart: bool = False
+    """Whether the terminal has the first column's text on a line of its own, above the rows that
+    have it in common: for long text and many columns."""
 
     def markdown(self) -> str:
         """The table as a page shows it."""
@@ -33,26 +43,53 @@ class Table:
 def show(table: Table) -> None:
     """Print a table."""
     from rich import box
-    from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    rich = RichTable(title=table.title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for number, name in enumerate(table.columns):
-        rich.add_column(name, justify="left" if number == 0 else "right", overflow="fold")
-    for row in table.rows:
-        rich.add_row(*map(Text, row))
-    Console(highlight=False).print(rich)
+    from onnx_argmax.cli import tables
+
+    if table.apart:
+        for line in _lines(table):
+            tables.show_line(line)
+    else:
+        rich = RichTable(
+            title=table.title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
+        )
+        for number, name in enumerate(table.columns):
+            rich.add_column(name, justify="left" if number == 0 else "right", overflow="fold")
+        for row in table.rows:
+            rich.add_row(*map(Text, row))
+        tables.show(rich)
     for note in table.notes:
         show_note(note)
 
 
 def show_note(text: str) -> None:
     """Print a line of text."""
-    from rich.console import Console
     from rich.text import Text
 
-    Console(highlight=False).print(Text(text))
+    from onnx_argmax.cli import tables
+
+    tables.show(Text(text))
+
+
+def _lines(table: Table) -> Iterator[str]:
+    widths = [max(map(len, cells)) for cells in zip(table.columns, *table.rows, strict=True)][1:]
+
+    def line(cells: Sequence[str]) -> str:
+        return "  ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+
+    yield table.title
+    yield ""
+    yield line(table.columns[1:])
+    yield "─" * len(line(table.columns[1:]))
+    name = None
+    for row in table.rows:
+        if row[0] != name:
+            name = row[0]
+            yield name
+        yield line(row[1:])
+    yield ""
 
 
 def seconds(value: float) -> str:
@@ -63,10 +100,11 @@ def seconds(value: float) -> str:
     raise AssertionError
 
 
-def case_table(results: Sequence[CaseResult]) -> Table:
-    """One row for each case and number of threads."""
+def case_tables(results: Sequence[CaseResult]) -> tuple[Table, Table]:
+    """Ours, and the peers that are there: one row for each case and number of threads."""
     names = list(dict.fromkeys(name for result in results for name in result.peers))
-    rows = [
+    there = [name for name in names if not all(_absent(r.peers.get(name)) for r in results)]
+    ours = [
         (
             result.case.name,
             str(result.threads),
@@ -75,12 +113,22 @@ def case_table(results: Sequence[CaseResult]) -> Table:
             _number(result.of_limit),
             result.best_peer or "none",
             _number(result.of_best),
-            *(_peer(result.peers.get(name, PeerResult())) for name in names),
         )
         for result in results
     ]
-    columns = ("case", "threads", "ours", "limit", "of limit", "best peer", "of best", *names)
-    return Table("Cases", columns, rows, _notes(results, names))
+    peers = [
+        (
+            result.case.name,
+            str(result.threads),
+            *(_peer(result.peers.get(name, PeerResult())) for name in there),
+        )
+        for result in results
+    ]
+    columns = ("case", "threads", "ours", "limit", "of limit", "best peer", "of best")
+    return (
+        Table("Cases", columns, ours, _NOTES_ON_OURS, apart=True),
+        Table("Peers", ("case", "threads", *there), peers, _notes(results, names), apart=True),
+    )
 
 
 def target_table(verdicts: Iterable[Verdict]) -> Table:
@@ -109,7 +157,7 @@ def target_table(verdicts: Iterable[Verdict]) -> Table:
         "at least",
         "target",
     )
-    return Table("Targets, and cases slower than a peer", columns, rows)
+    return Table("Targets, and cases slower than a peer", columns, rows, apart=True)
 
 
 def _timing(timing: Timing) -> str:
@@ -122,17 +170,19 @@ def _number(value: float | None) -> str:
 
 def _peer(peer: PeerResult) -> str:
     if peer.timing is None:
-        return "absent" if peer.reason.startswith("absent") else "no"
+        return "absent" if _absent(peer) else "no"
     marks = "" if peer.right else " WRONG"
     marks += " c" if peer.copies else ""
     few = "~" if peer.timing.rounds < ROUNDS else ""
     return f"{few}{seconds(peer.timing.median)}{marks}"
 
 
+def _absent(peer: PeerResult | None) -> bool:
+    return peer is None or peer.reason.startswith("absent")
+
+
 def _notes(results: Sequence[CaseResult], names: Sequence[str]) -> tuple[str, ...]:
     lines = [
-        "ours: median and half the distance of the quartiles. of limit: the limit's time over "
-        "ours. of best: ours over the best peer's whose answer is right.",
         "c: the peer must copy the data first. ~: far from the best, so of fewer rounds. "
         "WRONG: not the contract's answer on these data. no: does not take it.",
     ]

@@ -8,13 +8,13 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from onnx_argmax.cli import main
 
-__all__ = ["DIGITS", "Outcome", "in_process", "in_this_process", "python"]
+__all__ = ["DIGITS", "Outcome", "in_process", "in_shell", "in_this_process", "python"]
 
 DIGITS = Path(__file__).resolve().parent.parent / "examples" / "digits"
 
@@ -59,13 +59,24 @@ def in_process(*arguments: str | Path, **environment: str) -> Outcome:
     return python("-m", "onnx_argmax", *map(str, arguments), **environment)
 
 
+def in_shell(redirection: str, *arguments: str | Path, flags: Sequence[str] = ()) -> Outcome:
+    """Run ``python -m onnx_argmax`` with what a shell does to its streams: ``>&-`` closes one."""
+    command = [sys.executable, *flags, "-m", "onnx_argmax", *map(str, arguments)]
+    return _run(["sh", "-c", f'exec "$@" {redirection}', "sh", *command])
+
+
 def python(*arguments: str, **environment: str) -> Outcome:
     """Run a Python process."""
+    return _run([sys.executable, *arguments], **environment)
+
+
+def _run(command: Sequence[str], **environment: str) -> Outcome:
     done = subprocess.run(
-        [sys.executable, *arguments],
+        command,
         capture_output=True,
         text=True,
         check=False,
+        timeout=60,
         env={**os.environ, "COLUMNS": "100", **environment},
     )
     return Outcome(done.returncode, done.stdout, done.stderr)

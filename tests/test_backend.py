@@ -108,7 +108,7 @@ def test_models_come_from_files_too(tmp_path: Path) -> None:
     for given in (path, str(path)):
         assert backend.run_model(given, [TIES])[0].tolist() == [[1], [0]]
         assert backend.is_compatible(given)
-    with pytest.raises(FileNotFoundError, match="there is no such file"):
+    with pytest.raises(FileNotFoundError, match="no such file"):
         backend.is_compatible(tmp_path / "none.onnx")
     with pytest.raises(TypeError, match=r"an onnx.ModelProto or a path is needed, got bytes"):
         backend.prepare(argmax_model().SerializeToString())  # pyright: ignore[reportArgumentType]
@@ -293,6 +293,59 @@ def test_types_that_other_operators_do_not_take() -> None:
     model = parsed("g (bool[2] data) => (bool[2] y) { y = Relu (data) }")
     with pytest.raises(ValueError, match=r"not a valid ONNX model: .*Relu.*tensor\(bool\)"):
         backend.prepare(model)
+
+
+@pytest.mark.parametrize(
+    "operator", ["QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "ArgMax"]
+)
+def test_a_node_without_inputs(operator: str) -> None:
+    model = argmax_model()
+    model.graph.node.add(op_type=operator, output=["quantised"])
+    with pytest.raises(ValueError, match=r"model: not a valid ONNX model: .*input size 0 not"):
+        backend.prepare(model)
+    assert not backend.is_compatible(model)
+
+
+@pytest.mark.parametrize("operator", ["ArgMax", "Softmax"])
+@pytest.mark.parametrize("around", [AROUND["graph"], AROUND["if"], AROUND["loop"]])
+def test_an_attribute_of_a_caller_outside_of_a_function(around: Any, operator: str) -> None:
+    model = argmax_model()
+    node = model.graph.node.add(op_type=operator, name="first", input=["data"], output=["rows"])
+    attribute = onnx.AttributeProto(name="axis", type=onnx.AttributeProto.INT, ref_attr_name="a")
+    node.attribute.append(attribute)
+    model.graph.node.reverse()
+    if around is AROUND["loop"]:  # which renames the output of each of its nodes
+        del model.graph.node[1]
+        node = model.graph.node[0]
+    model = around(model)
+    words = rf"node 'first' \({operator}\): attribute 'axis' refers to 'a' of a function's caller"
+    with pytest.raises(ValueError, match=f"model: {words}"):
+        backend.prepare(model)
+    assert not backend.is_compatible(model)
+    with pytest.raises(ValueError, match=words):
+        backend.run_node(node, [TIES])
+
+
+@pytest.mark.parametrize("number", [0, 999, -1])
+@pytest.mark.parametrize("kind", ["tensor", "sequence", "optional"])
+def test_inputs_of_no_element_type(number: int, kind: str) -> None:
+    declared = onnx.helper.make_tensor_type_proto(number, (2,))
+    if kind == "sequence":
+        declared = onnx.helper.make_sequence_type_proto(declared)
+    elif kind == "optional":
+        declared = onnx.helper.make_optional_type_proto(declared)
+    model = argmax_model(opset=16)
+    model.graph.input.append(onnx.helper.make_value_info("odd", declared))
+    words = f"model: not a valid ONNX model: input 'odd' has the element type number {number}"
+    with pytest.raises(ValueError, match=words):
+        backend.prepare(model)
+    assert not backend.is_compatible(model)
+
+
+@each_place
+def test_an_argmax_of_no_element_type(around: Any) -> None:
+    with pytest.raises(ValueError, match="input 'data' has the element type number 0; one of"):
+        backend.prepare(around(argmax_model(0)))
 
 
 def test_an_axis_that_the_caller_sets_is_not_guessed() -> None:

@@ -5,13 +5,26 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from benchmarks import cases, data, layouts, limit, main, memory, run, sweep, targets
+from benchmarks import (
+    cases,
+    data,
+    layouts,
+    limit,
+    main,
+    memory,
+    report,
+    run,
+    sweep,
+    tables,
+    targets,
+)
 from benchmarks import measure as measuring
 from benchmarks.cases import CASES, Case, chosen
 from benchmarks.expected import expected
@@ -25,6 +38,15 @@ from oracle import oracle_argmax
 ROOT = Path(__file__).resolve().parent.parent
 
 TINY = Case("tiny/6x5/f32", (6, 5), "float32", 1)
+
+
+@pytest.fixture(autouse=True)
+def _jax_as_it_was() -> Iterator[None]:
+    """The peer sets JAX to 64 bits for its whole process, which other tests share."""
+    before = "jax" in sys.modules and sys.modules["jax"].config.jax_enable_x64
+    yield
+    if "jax" in sys.modules:
+        sys.modules["jax"].config.update("jax_enable_x64", before)
 
 
 @pytest.fixture
@@ -173,6 +195,24 @@ def test_a_wrong_answer_of_ours_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(run, "expected", lambda *_, **__: np.full(6, 9))
     with pytest.raises(run.WrongAnswerError, match="tiny/6x5/f32 on 1 threads"):
         list(run.run_case(TINY, [1], [], {}, Prober()))
+
+
+def test_tables_of_cases_have_room_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("rich")
+    monkeypatch.setenv("COLUMNS", "80")
+    case = max(CASES, key=lambda case: len(case.name))
+    found = [result(case, ours=8.0, best=4.0, wrong=1.0, read=1.0) for _ in range(2)]
+    for table in report.cases_part(found).tables:
+        tables.show(table)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines.count(case.name) == 3  # once for all its rows of each table
+    heads = [line.split() for line in lines]
+    assert ["threads", "right", "wrong"] in heads
+    assert ["1", "4", "s", "1", "s", "WRONG"] in heads
+    assert f"missing: absent: no module ({case.name})" in lines
 
 
 def test_targets_are_held_against_the_figures() -> None:

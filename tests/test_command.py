@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import onnx_argmax
-from command import Outcome, in_process, in_this_process, python
+from command import Outcome, in_process, in_shell, in_this_process, python
 from onnx_argmax.cli import main
 
 pytest.importorskip("typer")
@@ -50,7 +50,7 @@ def test_help_of_a_command(command: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "Missing command"),
+        ((), "Missing command; there are run, array, bench, info"),
         (("arry",), "No such command 'arry'"),
         (("--frobnicate",), "No such option"),
         (("array",), "Missing argument 'SOURCE'"),
@@ -59,6 +59,8 @@ def test_help_of_a_command(command: str) -> None:
         (("array", "a.npy", "--axis", "1.0"), "'1.0' is neither an integer nor 'none'"),
         (("array", "a.npy", "--axis", "0", "--dtype", "float32"), "got float32"),
         (("array", "a.npy", "--axis", "0", "--dtype", "nonsense"), "int64, int32"),
+        (("array", "a.npy", "--axis", "0", "--dtype", "\udcff"), "got \\udcff"),
+        (("array", "a.npy", "--axis", "0", "--dtype", f"{10**19}i8"), f"got {10**19}i8"),
         (("array", "a.npy", "--axis", "0", "--threads", "0"), "--threads"),
         (("array", "a.npy", "--axis", "0", "--threads", "many"), "--threads"),
         (("array", "a.npy", "--axis", "0", "--output", "a.txt"), "allowed: .npy"),
@@ -135,6 +137,53 @@ def test_a_reader_that_goes_away_is_no_complaint(arguments: tuple[str, ...]) -> 
     assert process.returncode == 1
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [("info",), ("--help",), ("info", "--help"), ("--version",), ("array", "", "--axis", "0")],
+    ids=" ".join,
+)
+@pytest.mark.parametrize(
+    ("redirection", "words"),
+    [
+        (">&-", "standard output is closed, so nothing can be shown"),
+        pytest.param(
+            ">/dev/full",
+            "standard output: cannot be written: No space left on device",
+            marks=pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has it"),
+        ),
+    ],
+)
+def test_standard_output_that_takes_nothing(
+    redirection: str, words: str, arguments: tuple[str, ...], array_file: Path
+) -> None:
+    in_shell(redirection, *(part or str(array_file) for part in arguments)).refused(words)
+
+
+def test_closed_output_is_no_matter_where_a_file_takes_the_result(array_file: Path) -> None:
+    output = array_file.with_name("result.npy")
+    in_shell(">&-", "array", array_file, "--axis", "0", "--output", output).accepted()
+    assert np.load(output).tolist() == [[1, 1]]
+
+
+def test_closed_error_output_is_not_mixed_with_the_result() -> None:
+    assert in_shell("2>&-", "array", "missing.npy", "--axis", "0") == Outcome(1, "", "")
+
+
+@pytest.mark.parametrize("width", ["0", "1", "20"])
+def test_a_terminal_too_narrow_for_anything(width: str, array_file: Path) -> None:
+    arguments = ("array", array_file, "--axis", "0")
+    printed = in_process(*arguments, COLUMNS=width).accepted()
+    assert printed == "shape (1, 2), dtype int64\n[[1 1]]\n"
+    assert "ONNX_ARGMAX_LEVEL" in in_process("info", COLUMNS=width).accepted()
+
+
+def test_help_without_docstrings() -> None:
+    text = in_shell("", "--help", flags=["-OO"]).accepted()
+    assert "Show what is installed and what of it runs here." in text
+    text = in_shell("", "run", "--help", flags=["-OO"]).accepted()
+    assert "Run an ONNX model on inputs from files." in text
+
+
 def test_a_name_cannot_speak_to_the_terminal() -> None:
     in_this_process("array", "a\x1b[2J\nb.npy", "--axis", "0").refused("a\\x1b[2J b.npy")
 
@@ -193,12 +242,13 @@ def test_info_tells_what_runs_here() -> None:
     assert f"NumPy      {np.__version__}" in text
 
 
-def test_info_tells_optional_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_info_tells_packages_that_it_works_with(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         metadata, "packages_distributions", lambda: {"onnxruntime": ["onnxruntime-gpu"]}
     )
     monkeypatch.setattr(metadata, "version", {"onnxruntime-gpu": "1.32.0"}.__getitem__)
     lines = in_this_process("info").accepted().splitlines()
+    assert "Packages that it works with" in [line.strip() for line in lines]
     rows = {line.split()[0]: line for line in lines if line.strip()}
     assert "1.32.0 (onnxruntime-gpu)" in rows["onnxruntime"]
     assert "not installed" in rows["torch"]

@@ -167,6 +167,68 @@ def test_report_25_and_35_what_argmax_refuses(
     in_this_process("array", source, "--axis", axis).refused(words)
 
 
+def npy_with_header(header: str) -> bytes:
+    """A .npy file of version 1 with any text for a header, and 64 bytes of data."""
+    text = f"{header}\n".encode("latin-1")
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(64)
+
+
+def with_shape(shape: str) -> str:
+    return f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}}}"
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        with_shape(f"({10**40},)"),
+        with_shape(f"(0, {10**40})"),
+        with_shape("(True, 2)"),
+        with_shape(f"({2**63 - 1}, 4)"),
+        with_shape(f"({2**40}, {2**40})"),
+        with_shape("(1, 2), '\\d': 1"),
+        "(" * 5000,
+        "-" * 9000 + "1",
+        "{[]: 1}",
+    ],
+    ids=[
+        *("huge", "huge and empty", "bool", "product wraps", "product wraps to 0"),
+        *("warning", "brackets", "signs", "key"),
+    ],
+)
+def test_a_header_that_numpy_stumbles_over(header: str, tmp_path: Path) -> None:
+    content = npy_with_header(header)
+    (tmp_path / "bad.npy").write_bytes(content)
+    with zipfile.ZipFile(tmp_path / "bad.npz", "w") as archive:
+        archive.writestr("scores.npy", content)
+    # In a process of its own, where warnings are shown and not raised.
+    in_process("array", tmp_path / "bad.npy", "--axis", "0").refused("bad.npy ")
+    in_process("array", tmp_path / "bad.npz", "--axis", "0").refused("bad.npz: array 'scores' ")
+
+
+def test_an_encrypted_archive(tmp_path: Path) -> None:
+    np.savez(tmp_path / "locked.npz", scores=SCORES)
+    content = bytearray((tmp_path / "locked.npz").read_bytes())
+    for signature, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        content[content.index(signature) + flags] |= 1
+    (tmp_path / "locked.npz").write_bytes(content)
+    in_this_process("array", tmp_path / "locked.npz", "--axis", "0").refused(
+        "locked.npz: array 'scores' is encrypted"
+    )
+
+
+def test_names_that_numpy_would_confuse(tmp_path: Path) -> None:
+    source = tmp_path / "names.npz"
+    np.savez(source, **{"a": SCORES, "a.npy": -SCORES})
+    in_this_process("array", f"{source}:a.npy", "--axis", "0").refused("there twice", "'a.npy'")
+
+
+@pytest.mark.parametrize("suffix", ["npy", "npz"])
+def test_a_pipe_is_no_file(suffix: str, tmp_path: Path) -> None:
+    pipe = tmp_path / f"pipe.{suffix}"
+    os.mkfifo(pipe)
+    in_process("array", pipe, "--axis", "0").refused(f"{pipe}: not a file", "write what comes out")
+
+
 def write_bad_sources(folder: Path) -> None:
     whole = saved(folder / "whole.npy", SCORES).read_bytes()
     (folder / "cut_data.npy").write_bytes(whole[:-1])
@@ -274,7 +336,15 @@ def test_a_folder_that_takes_no_file(
     )
 
 
-@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(28, "No space left on device"),
+        OSError("No space left on device"),  # as NumPy says it
+        KeyboardInterrupt(),
+    ],
+    ids=["number", "words", "interrupt"],
+)
 def test_a_failure_as_it_writes_leaves_everything_as_it_was(
     error: BaseException, tmp_path: Path, scores: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -320,6 +390,19 @@ def test_who_reads_the_old_output_keeps_it_whole(tmp_path: Path, scores: Path) -
     with output.open("rb") as reader:
         in_this_process("array", scores, "--axis", "0", "--output", output).accepted()
         assert reader.read() == b"what was there"
+
+
+def test_an_output_that_is_a_link_to_itself(tmp_path: Path, scores: Path) -> None:
+    links = [tmp_path / "one.npy", tmp_path / "two.npy"]
+    for link, target in (links, links[::-1]):
+        link.symlink_to(target)
+    in_this_process("array", scores, "--axis", "0", "--output", links[0]).refused(
+        f"--output: {links[0]}: a symbolic link that leads to itself"
+    )
+    assert all(link.is_symlink() for link in links)
+    in_this_process("array", links[0], "--axis", "0", "--output", tmp_path / "x.npy").refused(
+        "one.npy: "
+    )
 
 
 def test_the_output_keeps_mode_and_link_of_what_it_replaces(tmp_path: Path, scores: Path) -> None:

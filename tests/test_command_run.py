@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import numpy as np
 import pytest
 
 import onnx_argmax
-from command import DIGITS, in_process, in_this_process
+from command import DIGITS, in_process, in_shell, in_this_process
 
 pytest.importorskip("typer")
 onnx = pytest.importorskip("onnx")
@@ -278,6 +280,15 @@ def break_folder(folder: Path, fault: str) -> None:
             (folder / "input_0.pb").write_bytes(content[:-5])
         case "empty file":
             (folder / "input_0.pb").write_bytes(b"")
+        case "pipe":
+            (folder / "input_0.pb").unlink()
+            os.mkfifo(folder / "input_0.pb")
+        case "folder":
+            (folder / "output_0.pb").unlink()
+            (folder / "output_0.pb").mkdir()
+        case "unknown type":
+            tensor = onnx.TensorProto(data_type=77, dims=[2], raw_data=bytes(8))
+            (folder / "input_0.pb").write_bytes(tensor.SerializeToString())
 
 
 @pytest.mark.parametrize(
@@ -289,6 +300,9 @@ def break_folder(folder: Path, fault: str) -> None:
         ("no message", "input_0.pb: not a TensorProto"),
         ("truncated", "input_0.pb: not a TensorProto"),
         ("empty file", "input_0.pb: not a TensorProto"),
+        ("pipe", "input_0.pb: not a file: this is a pipe"),
+        ("folder", "output_0.pb: not a file: this is a folder"),
+        ("unknown type", "input_0.pb: not a TensorProto"),
     ],
 )
 def test_bad_folder(fault: str, words: str, model: Path, tmp_path: Path) -> None:
@@ -429,6 +443,33 @@ def test_an_output_may_have_any_name(tmp_path: Path, scores: Path) -> None:
         assert written.files == ["file"]
 
 
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (("a\0b",), r"output 'a\x00b' cannot be the name"),
+        (("a" * 70000,), "takes up to 65531 bytes"),
+        (("a", "a"), "another output would have the same name in a .npz as 'a'"),
+        (("a", "a.npy"), "the same name in a .npz as 'a.npy'"),
+        (("a.npy", "a"), "the same name in a .npz as 'a'"),
+    ],
+    ids=["nul", "long", "twice", "suffix", "suffix first"],
+)
+def test_outputs_that_an_archive_cannot_tell_apart(
+    names: tuple[str, ...], words: str, tmp_path: Path, scores: Path
+) -> None:
+    several = argmax_model(axis=0)
+    for name in dict.fromkeys(names):
+        several.graph.node.add(op_type="Identity", input=["data"], output=[name])
+    for name in names:
+        several.graph.output.append(
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, [None] * 2)
+        )
+    path = saved(tmp_path / "m.onnx", several)
+    output = tmp_path / "out.npz"
+    in_this_process("run", path, scores, "--output", output).refused("--output", words)
+    assert not output.exists()
+
+
 @pytest.mark.parametrize("elem_type", [TensorProto.STRING, TensorProto.BFLOAT16])
 def test_outputs_that_numpy_has_no_type_for(elem_type: int, tmp_path: Path) -> None:
     pytest.importorskip("ml_dtypes")
@@ -480,6 +521,22 @@ def test_a_failure_leaves_the_output_as_it_was(
     assert sorted(tmp_path.iterdir()) == before
 
 
+def test_closed_standard_output(model: Path, scores: Path, tmp_path: Path) -> None:
+    words = "standard output is closed"
+    in_shell(">&-", "run", model, scores).refused(words)
+    output = ("--output", tmp_path / "out.npy")
+    in_shell(">&-", "run", model, scores, *output, "--compare", "reduced").refused(words)
+    in_shell(">&-", "run", model, scores, *output).accepted()
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), [0, 1], strict=True)
+
+
+def test_a_text_format_without_a_warning(tmp_path: Path, scores: Path) -> None:
+    path = tmp_path / "m.onnxtxt"
+    onnx.save(argmax_model(axis=1), path)
+    # In a process of its own, where warnings are shown and not raised.
+    in_process("run", path, scores).accepted()
+
+
 # Bad models.
 
 
@@ -525,6 +582,18 @@ def test_bad_model_in_a_process_of_its_own(tmp_path: Path) -> None:
     in_process("run", tmp_path / "truncated.onnx").refused("truncated")
 
 
+def test_a_pipe_is_no_model(tmp_path: Path, scores: Path) -> None:
+    pipe = tmp_path / "pipe.onnx"
+    os.mkfifo(pipe)
+    in_process("run", pipe, scores).refused(f"{pipe}: not a file", "write what comes out")
+
+
+def test_a_device_is_no_model(tmp_path: Path, scores: Path) -> None:
+    link = tmp_path / "endless.onnx"
+    link.symlink_to("/dev/zero")
+    in_process("run", link, scores).refused(f"{link}: not a file")
+
+
 # Bad inputs.
 
 
@@ -544,6 +613,21 @@ def test_bad_model_in_a_process_of_its_own(tmp_path: Path) -> None:
 def test_bad_npz(arrays: dict[str, Any], words: str, model: Path, tmp_path: Path) -> None:
     np.savez(tmp_path / "bad.npz", **arrays)
     in_this_process("run", model, tmp_path / "bad.npz").refused(words)
+
+
+def test_what_is_of_no_use_is_not_read(model: Path, tmp_path: Path) -> None:
+    for place, name in enumerate(("data", "labels")):
+        np.savez(tmp_path / "bad.npz", data=SCORES, labels=SCORES)
+        source = tmp_path / "bad.npz"
+        content = bytearray(source.read_bytes())
+        with zipfile.ZipFile(source) as archive:
+            start = archive.infolist()[place].header_offset
+        content[content.index(SCORES.tobytes(), start)] ^= 1  # found out only when it is read
+        source.write_bytes(content)
+        in_this_process("run", model, source).refused("'labels' is no input")
+        in_this_process("run", model, source, "--compare", "reduced=labels").refused(
+            f"array {name!r} is truncated or damaged"
+        )
 
 
 def test_report_84_an_error_as_the_model_runs_names_the_node(model: Path, tmp_path: Path) -> None:

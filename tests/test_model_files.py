@@ -64,13 +64,35 @@ def test_text_formats(tmp_path: Path, suffix: str) -> None:
 
 
 def test_missing_file(path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"model\.onnx: there is no such file"):
+    with pytest.raises(FileNotFoundError, match=r"model\.onnx: no such file"):
         load_model(path)
 
 
 def test_folder(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError, match="this is a folder"):
         load_model(tmp_path)
+
+
+def test_what_is_no_regular_file(path: Path) -> None:
+    os.mkfifo(path)
+    with pytest.raises(OSError, match=r"model\.onnx: not a file: this is a pipe, a device"):
+        load_model(path)
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    with pytest.raises(OSError, match=r"model\.onnx: not a file: this is a pipe, a device"):
+        load_model(path)
+    with pytest.raises(ValueError, match=r"'a\\x00b': no file can have this name"):
+        load_model("a\0b")
+
+
+def test_a_file_that_fails_as_it_is_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: Path) -> bytes:
+        raise OSError(5, "Input/output error")
+
+    onnx.save(argmax_model(), path)
+    monkeypatch.setattr(Path, "read_bytes", fail)
+    with pytest.raises(OSError, match=r"model\.onnx: cannot be read: Input/output error"):
+        load_model(path)
 
 
 def test_empty_file(path: Path) -> None:
@@ -172,6 +194,30 @@ def test_external_data_of_no_number_of_bytes(path: Path, key: str, value: str) -
             entry.value = value
     path.write_bytes(model.SerializeToString())
     with pytest.raises(ValueError, match=f"'weights' is no number of bytes: .*{value}"):
+        load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("location", "a\0b", "cannot be read: .*no file can have this name"),
+        ("location", "a" * 5000, "cannot be read: .*File name too long"),
+        ("location", ".", "cannot be read: .*not a file: this is a folder"),
+        ("location", "pipe", "cannot be read: .*not a file: this is a pipe"),
+        ("offset", "1" * 5000, r"is no number of bytes: offset '1+\.\.\.1+', length"),
+        ("length", "1" * 5000, r"is no number of bytes: .* length '1+\.\.\.1+'; whole num"),
+    ],
+    ids=["nul", "long", "folder", "pipe", "offset", "length"],
+)
+def test_external_data_that_no_file_can_have(path: Path, key: str, value: str, words: str) -> None:
+    save_external(path, with_weights())
+    os.mkfifo(path.with_name("pipe"))
+    model = onnx.load(path, load_external_data=False)
+    for entry in model.graph.initializer[0].external_data:
+        if entry.key == key:
+            entry.value = value
+    path.write_bytes(model.SerializeToString())
+    with pytest.raises((ValueError, OSError), match=rf"model\.onnx: .*'weights' {words}"):
         load_model(path)
 
 

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +22,7 @@ __all__ = ["MOST_MESSAGE_BYTES", "check_model", "check_node", "external_tensors"
 MOST_MESSAGE_BYTES: Final = 2**31 - 1
 """A protobuf message counts its bytes in a signed 32-bit integer."""
 _INVALID: Final = "not a valid ONNX model"
+_ELEMENT_TYPES: Final = frozenset(onnx.TensorProto.DataType.values())
 
 
 def check_model(
@@ -63,20 +65,52 @@ def check_model(
     model = _in_todays_words(model)
     # Before the checker, whose words for an attribute's fault name neither node nor opset.
     check_nodes(model, name)
-    try:
+    with _invalid(name):
+        _check_input_types(model)
         onnx.checker.check_model(  # pyright: ignore[reportUnknownMemberType]
             path or _with_every_shape(model)
         )
         whole = onnx.inliner.inline_local_functions(model) if model.functions else model
-        check_nodes(onnx.shape_inference.infer_shapes(whole), name)
+        inferred = onnx.shape_inference.infer_shapes(whole)
+    check_nodes(inferred, name)
+    with _invalid(name):
         onnx.shape_inference.infer_shapes(whole, check_type=True)
-    except (
-        onnx.checker.ValidationError,
-        onnx.shape_inference.InferenceError,
-        RuntimeError,
-    ) as error:
-        raise ValueError(f"{name}: {_INVALID}: {one_line(error)}") from error
     return model
+
+
+@contextmanager
+def _invalid(name: str) -> Generator[None]:
+    # ValidationError and InferenceError are no ValueErrors, and what onnx throws besides is
+    # any of Python's own.
+    try:
+        yield
+    except (MemoryError, OSError):
+        raise
+    except Exception as error:
+        raise ValueError(f"{name}: {_INVALID}: {one_line(error)}") from error
+
+
+def _check_input_types(model: onnx.ModelProto) -> None:
+    """onnx's checker takes any number for an element type, of which no array could be made."""
+    for value in model.graph.input:
+        for number in _element_types(value.type):
+            if number == onnx.TensorProto.UNDEFINED or number not in _ELEMENT_TYPES:
+                raise ValueError(
+                    f"input {value.name!r} has the element type number {number}; one of "
+                    "TensorProto.DataType from FLOAT on is needed"
+                )
+
+
+def _element_types(declared: onnx.TypeProto) -> Iterator[int]:
+    match declared.WhichOneof("value"):
+        case "tensor_type":
+            yield declared.tensor_type.elem_type
+        case "sequence_type":
+            yield from _element_types(declared.sequence_type.elem_type)
+        case "optional_type":
+            yield from _element_types(declared.optional_type.elem_type)
+        case _:  # maps and sparse tensors are the evaluator's own objects
+            pass
 
 
 def check_node(

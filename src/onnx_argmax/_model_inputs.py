@@ -160,8 +160,9 @@ def _check_shape(
             f"{len(shape)}, shape {shape}"
         )
     for axis, (dimension, length) in enumerate(zip(declared.dim, shape, strict=True)):
-        # Some exporters write -1 for a length that is not known.
-        if dimension.HasField("dim_value") and dimension.dim_value not in (-1, length):
+        # Some exporters write a length that is not known as a negative one.
+        fixed = dimension.HasField("dim_value") and dimension.dim_value >= 0
+        if fixed and dimension.dim_value != length:
             raise ValueError(
                 f"{what}: the model takes shape {words}, got {shape}: axis {axis} must have "
                 f"length {dimension.dim_value}"

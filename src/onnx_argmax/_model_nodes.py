@@ -29,8 +29,11 @@ def is_argmax(node: onnx.NodeProto) -> bool:
 
 def node_words(node: onnx.NodeProto, opset: int) -> str:
     """What an error calls the node: its name, or its output where it has none."""
-    name = f"node {node.name!r}" if node.name else f"node of output {', '.join(node.output)!r}"
-    return f"{name} ({node.op_type}, opset {opset})"
+    return f"{_called(node)} ({node.op_type}, opset {opset})"
+
+
+def _called(node: onnx.NodeProto) -> str:
+    return f"node {node.name!r}" if node.name else f"node of output {', '.join(node.output)!r}"
 
 
 def node_attributes(node: onnx.NodeProto) -> dict[str, object]:
@@ -67,11 +70,12 @@ def check_nodes(model: onnx.ModelProto, name: str) -> None:
         For an element type that the node's version lacks.
     ValueError
         For an attribute that the node's version lacks or that has another kind, an axis out of
-        range, a reduced axis of length 0, and a quantised index.
+        range, a reduced axis of length 0, a quantised index, and an attribute outside of a
+        function that refers to one of a caller's.
     """
-    _check_scope(model.graph, _opset(model.opset_import), {}, name)
+    _check_scope(model.graph, _opset(model.opset_import), {}, name, has_caller=False)
     for function in model.functions:
-        _check_scope(function, _opset(function.opset_import), {}, name)
+        _check_scope(function, _opset(function.opset_import), {}, name, has_caller=True)
 
 
 def _opset(imports: Iterable[onnx.OperatorSetIdProto]) -> int | None:
@@ -83,11 +87,16 @@ def _check_scope(
     opset: int | None,
     outer: Mapping[str, onnx.TypeProto],
     name: str,
+    *,
+    has_caller: bool,
 ) -> None:
     types = {**outer, **_types(scope)}
     indices: set[str] = set()
     for node in scope.node:
-        if node.op_type in _QUANTIZING and node.domain == DOMAIN and node.input[0] in indices:
+        if not has_caller:
+            _refuse_references(node, name)
+        quantizes = node.op_type in _QUANTIZING and node.domain == DOMAIN
+        if quantizes and node.input and node.input[0] in indices:
             raise ValueError(
                 f"{name}: node {node.name!r} ({node.op_type}) takes {node.input[0]!r}, the output "
                 "of an ArgMax: that is an index, which cannot be quantised; take the pair of "
@@ -99,7 +108,17 @@ def _check_scope(
         for attribute in node.attribute:
             graphs = [attribute.g] if attribute.HasField("g") else []
             for graph in (*graphs, *attribute.graphs):
-                _check_scope(graph, opset, types, name)
+                _check_scope(graph, opset, types, name, has_caller=has_caller)
+
+
+def _refuse_references(node: onnx.NodeProto, name: str) -> None:
+    for attribute in node.attribute:
+        if attribute.ref_attr_name:
+            raise ValueError(
+                f"{name}: {_called(node)} ({node.op_type}): attribute {attribute.name!r} refers "
+                f"to {attribute.ref_attr_name!r} of a function's caller, but the node is in no "
+                "function; give it a value"
+            )
 
 
 def _check_node(
@@ -138,7 +157,7 @@ def _shape(tensor: onnx.TypeProto.Tensor) -> tuple[Dimension, ...] | None:
         return None
     return tuple(
         dimension.dim_value
-        # Some exporters write -1 for a length that is not known.
+        # Some exporters write a length that is not known as a negative one.
         if dimension.HasField("dim_value") and dimension.dim_value >= 0
         else dimension.dim_param or None
         for dimension in tensor.shape.dim

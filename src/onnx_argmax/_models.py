@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import reprlib
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +13,7 @@ import onnx.checker
 import onnx.external_data_helper
 import onnx.serialization
 
+from onnx_argmax._files import file_size, read_file
 from onnx_argmax._model_checks import (
     MOST_MESSAGE_BYTES,
     check_model,
@@ -24,6 +26,8 @@ __all__ = ["load_model"]
 _MODEL_FIELDS: Final = onnx.ModelProto.DESCRIPTOR.fields_by_number
 _VARINT: Final = 0
 _LENGTH_DELIMITED: Final = 2
+_MOST_DIGITS: Final = 18
+"""Of a number of bytes: as many as a signed 64-bit integer surely holds."""
 
 
 def load_model(path: str | os.PathLike[str]) -> onnx.ModelProto:
@@ -47,7 +51,7 @@ def load_model(path: str | os.PathLike[str]) -> onnx.ModelProto:
     FileNotFoundError
         When the file, or a file of external data, is missing.
     OSError
-        When a file cannot be read: a folder, no permission.
+        When a file cannot be read: a folder, a pipe, a device, no permission.
     ValueError
         When the file is empty, not an ONNX model, truncated, above what one file may hold, when
         its external data is too short or outside its folder, and when the model is invalid.
@@ -73,24 +77,14 @@ def load_model(path: str | os.PathLike[str]) -> onnx.ModelProto:
 
 
 def _read(path: Path) -> bytes:
-    try:
-        size = path.stat().st_size
-    except FileNotFoundError:
-        raise FileNotFoundError(
-            f"{path}: there is no such file; a model's path is needed"
-        ) from None
-    if path.is_dir():
-        raise IsADirectoryError(f"{path}: this is a folder; the path of a model file is needed")
+    size = file_size(path)
     if size > MOST_MESSAGE_BYTES:
         raise ValueError(
             f"{path}: {size} bytes are more than the 2 GiB that one ONNX file can hold; save it "
             "with onnx.save(..., save_as_external_data=True), unless it is no model at all"
         )
     _check_memory(path, size)
-    try:
-        return path.read_bytes()
-    except MemoryError:
-        raise MemoryError(f"{path}: there is not enough memory to read its {size} bytes") from None
+    return read_file(path)
 
 
 def _parse(path: Path, content: bytes) -> onnx.ModelProto:
@@ -158,27 +152,34 @@ def _external_bytes(path: Path, tensors: list[onnx.TensorProto]) -> int:
     for tensor in tensors:
         entries = {entry.key: entry.value for entry in tensor.external_data}
         location = path.parent / entries.get("location", "")
+        data = f"{path}: the external data of tensor {tensor.name!r}"
         try:
-            size = location.stat().st_size
+            size = file_size(location)
         except FileNotFoundError:
             raise FileNotFoundError(
-                f"{path}: the external data of tensor {tensor.name!r} is missing: there is no "
-                f"file {location}; it must lie where the model says, beside the model"
+                f"{data} is missing: there is no file {location}; it must lie where the model "
+                "says, beside the model"
             ) from None
+        except (OSError, ValueError) as error:
+            raise type(error)(f"{data} cannot be read: {one_line(error)}") from error
         offset, length = entries.get("offset") or "0", entries.get("length")
-        if not (offset.isdecimal() and (length or "0").isdecimal()):
+        if not (_is_count(offset) and _is_count(length or "0")):
             raise ValueError(
-                f"{path}: the external data of tensor {tensor.name!r} is no number of bytes: "
-                f"offset {offset!r}, length {length!r}"
+                f"{data} is no number of bytes: offset {reprlib.repr(offset)}, length "
+                f"{reprlib.repr(length)}; whole numbers of up to {_MOST_DIGITS} digits are needed"
             )
         needed = int(length) if length else max(size - int(offset), 0)
         if int(offset) + needed > size:
             raise ValueError(
-                f"{path}: the external data of tensor {tensor.name!r} is truncated: {location} "
-                f"has {size} bytes, but {int(offset) + needed} are needed"
+                f"{data} is truncated: {location} has {size} bytes, but {int(offset) + needed} "
+                "are needed"
             )
         total += needed
     return total
+
+
+def _is_count(text: str) -> bool:
+    return text.isdecimal() and len(text) <= _MOST_DIGITS
 
 
 def _load_external(path: Path, tensors: list[onnx.TensorProto]) -> None:

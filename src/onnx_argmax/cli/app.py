@@ -15,6 +15,7 @@ import typer
 
 from onnx_argmax import __version__, argmax
 from onnx_argmax.cli.errors import message_of, report
+from onnx_argmax.cli.standard_output import show_text
 
 __all__ = ["app", "call"]
 
@@ -72,7 +73,13 @@ def _set_debug(context: typer.Context, value: bool) -> None:
 
 def _show_version(value: bool) -> None:
     if value:
-        print(f"{_NAME} {__version__}")
+        show_text(f"{_NAME} {__version__}")
+        raise typer.Exit
+
+
+def _show_help(context: typer.Context, value: bool) -> None:
+    if value:
+        show_text(context.get_help())
         raise typer.Exit
 
 
@@ -86,8 +93,22 @@ _Debug = Annotated[
 ]
 
 
-@app.callback(epilog="Exit status: 0 success, 1 an error, 2 wrong use.")
+# Typer's own option does not say where the help could not be shown.
+_Help = Annotated[
+    bool,
+    typer.Option("--help", callback=_show_help, is_eager=True, help="Show this message and exit."),
+]
+
+
+# Texts for help stand in the decorators, as Python leaves out docstrings under -OO.
+@app.callback(
+    help="ONNX ArgMax: run a model, or reduce an array in a file.",
+    epilog="Exit status: 0 success, 1 an error, 2 wrong use.",
+    add_help_option=False,
+    invoke_without_command=True,
+)
 def _root(
+    context: typer.Context,
     debug: _Debug = False,
     version: Annotated[
         bool,
@@ -95,11 +116,24 @@ def _root(
             "--version", callback=_show_version, is_eager=True, help="Print the version."
         ),
     ] = False,
+    show_help: _Help = False,
 ) -> None:
-    """ONNX ArgMax: run a model, or reduce an array in a file."""
+    if context.invoked_subcommand is None:
+        names = [
+            command.callback.__name__ for command in app.registered_commands if command.callback
+        ]
+        context.fail(f"Missing command; there are {', '.join(names)}")
 
 
-@app.command()
+@app.command(
+    help="""Run an ONNX model on inputs from files.
+
+    Shows the outputs and what ran the ArgMax nodes. The model runs on ONNX's reference
+    evaluator with this package's ArgMax. An output that differs from a folder's output_0.pb
+    makes the exit status 1; --compare never does.
+    """,
+    add_help_option=False,
+)
 def run(
     # What is wrong with a path is said where it is used, for all of them in the same way.
     model: Annotated[
@@ -130,20 +164,21 @@ def run(
         ),
     ] = None,
     debug: _Debug = False,
+    show_help: _Help = False,
 ) -> None:
-    """Run an ONNX model on inputs from files.
-
-    Shows the outputs and what ran the ArgMax nodes. The model runs on ONNX's reference
-    evaluator with this package's ArgMax. An output that differs from a folder's output_0.pb
-    makes the exit status 1; --compare never does.
-    """
     _check_suffix("--output", output, ".npz", ".npy")
     from onnx_argmax.cli.run import RunJob, run_model
 
     run_model(RunJob(model, inputs or [], output, compare or []))
 
 
-@app.command()
+@app.command(
+    help="""ArgMax of an array in a file.
+
+    A .npy is mapped into memory, so it may be larger than that.
+    """,
+    add_help_option=False,
+)
 def array(
     source: Annotated[
         str,
@@ -181,11 +216,8 @@ def array(
         ),
     ] = None,
     debug: _Debug = False,
+    show_help: _Help = False,
 ) -> None:
-    """ArgMax of an array in a file.
-
-    A .npy is mapped into memory, so it may be larger than that.
-    """
     from onnx_argmax.cli.array import ArrayJob, argmax_of_file
 
     _check_suffix("--output", output, ".npy")
@@ -204,7 +236,14 @@ def array(
     )
 
 
-@app.command()
+@app.command(
+    help="""Measure against NumPy, PyTorch, ONNX Runtime... and against the memory.
+
+    Without an option that says what, the cases are measured beside every peer that is
+    installed. It runs from a clone of the repository; benchmarks/README.md tells how.
+    """,
+    add_help_option=False,
+)
 def bench(
     context: typer.Context,
     case: Annotated[
@@ -254,12 +293,8 @@ def bench(
         ),
     ] = None,
     debug: _Debug = False,
+    show_help: _Help = False,
 ) -> None:
-    """Measure against NumPy, PyTorch, ONNX Runtime... and against the memory.
-
-    Without an option that says what, the cases are measured beside every peer that is
-    installed. It runs from a clone of the repository; benchmarks/README.md tells how.
-    """
     from onnx_argmax.cli.bench import PARTS, BenchJob, run_benchmark
 
     _check_suffix("--json", json, ".json")
@@ -281,9 +316,8 @@ def bench(
     )
 
 
-@app.command()
-def info(debug: _Debug = False) -> None:
-    """Show what is installed and what of it runs here."""
+@app.command(help="Show what is installed and what of it runs here.", add_help_option=False)
+def info(debug: _Debug = False, show_help: _Help = False) -> None:
     from onnx_argmax.cli.info import show_info
 
     show_info()

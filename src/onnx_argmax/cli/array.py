@@ -12,6 +12,7 @@ from onnx_argmax import argmax
 from onnx_argmax.cli.errors import CommandError
 from onnx_argmax.cli.files import as_bfloat16, read_source, source_path
 from onnx_argmax.cli.outputs import check_writable, write_npy
+from onnx_argmax.cli.standard_output import check_open
 from onnx_argmax.cli.tables import show_line
 
 __all__ = ["ArrayJob", "argmax_of_file"]
@@ -33,7 +34,9 @@ class ArrayJob:
 
 def argmax_of_file(job: ArrayJob) -> None:
     """Read the array, reduce it, and write the result or print it."""
-    if job.output is not None:
+    if job.output is None:
+        check_open()
+    else:
         check_writable(job.output, keep=[source_path(job.source)])
     data = read_source(job.source)
     if job.bfloat16:

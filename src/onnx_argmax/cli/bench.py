@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from onnx_argmax.cli.errors import CommandError
+from onnx_argmax.cli.standard_output import check_open
 from onnx_argmax.cli.tables import show_line
 
 __all__ = ["PARTS", "BenchJob", "run_benchmark"]
@@ -48,9 +49,11 @@ def run_benchmark(job: BenchJob, arguments: Sequence[str]) -> None:
     CommandError
         When there is no clone here, or a file could not be written.
     """
+    if job.json is None:
+        check_open()
     for option, path in (("--json", job.json), ("--picture", job.picture)):
-        if path is not None and not path.resolve().parent.is_dir():
-            raise CommandError(f"{option}: {path}: no such folder: {path.resolve().parent}")
+        if path is not None and not path.absolute().parent.is_dir():
+            raise CommandError(f"{option}: {path}: no such folder: {path.absolute().parent}")
     main = _main_of(_clone(job.folder))
     settings = main.Settings(
         patterns=job.patterns,
@@ -68,7 +71,7 @@ def run_benchmark(job: BenchJob, arguments: Sequence[str]) -> None:
 
 def _clone(folder: Path | None) -> Path:
     here = Path.cwd()
-    places = [folder.resolve()] if folder is not None else [here, *here.parents]
+    places = [folder.absolute()] if folder is not None else [here, *here.parents]
     for place in places:
         if (place / _MARK).is_file():
             return place

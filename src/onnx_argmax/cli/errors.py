@@ -39,7 +39,9 @@ def message_of(error: Exception) -> str:
 
 def report(message: str, command: str = "onnx-argmax") -> None:
     """Write one line on standard error."""
-    print(f"{command}: {printable(message)}", file=sys.stderr)
+    if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison]
+        # In a process that was started with it closed, print would take standard output.
+        print(f"{command}: {printable(message)}", file=sys.stderr)
 
 
 def printable(text: str) -> str:

@@ -4,21 +4,21 @@
 from __future__ import annotations
 
 import re
-import zipfile
-import zlib
-from collections.abc import Generator
+import warnings
+from collections.abc import Collection, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
+from onnx_argmax._files import file_size
 from onnx_argmax.cli.errors import CommandError, message_of
 
 __all__ = [
     "FileArray",
     "as_bfloat16",
-    "existing_file",
+    "names_in_npz",
     "read_npy",
     "read_npz",
     "read_source",
@@ -44,7 +44,7 @@ def read_source(source: str) -> FileArray:
     member = _MEMBER.fullmatch(source)
     if member is not None and not path.exists():
         return _read_member(Path(member["file"]), member["member"])
-    existing_file(path)
+    file_size(path)
     match path.suffix.lower():
         case ".npy":
             return read_npy(path)
@@ -65,21 +65,26 @@ def source_path(source: str) -> Path:
 
 def read_npy(path: Path) -> FileArray:
     """The array of a ``.npy`` file, read-only, mapped into memory and not read yet."""
-    with existing_file(path).open("rb") as file:
+    file_size(path)
+    with path.open("rb") as file:
         start = file.read(len(_NPY_MAGIC))
     if start != _NPY_MAGIC:
         raise CommandError(f"{path}: not a .npy file: {_what_starts_with(start)}")
-    try:
+    with _readable(str(path)):
         # A plain view, or every result would be of NumPy's class for memory maps.
         return np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
-    except (ValueError, EOFError) as error:
-        raise _unreadable(str(path), error) from error
 
 
-def read_npz(path: Path) -> dict[str, FileArray]:
-    """Every array of a ``.npz`` file by name, read into memory."""
+def names_in_npz(path: Path) -> list[str]:
+    """Names of the arrays in a ``.npz`` file, none of which is read."""
     with _opened(path) as archive:
-        return {name: _load(path, archive, name) for name in archive.files}
+        return list(archive.files)
+
+
+def read_npz(path: Path, names: Collection[str]) -> dict[str, FileArray]:
+    """Arrays of a ``.npz`` file that are in it by these names, read into memory."""
+    with _opened(path) as archive:
+        return {name: _load(path, archive, name) for name in names}
 
 
 def as_bfloat16(array: FileArray) -> FileArray:
@@ -97,15 +102,6 @@ def as_bfloat16(array: FileArray) -> FileArray:
         f"--bfloat16: the items of the array are {dtype}; allowed are raw items of two bytes "
         "(|V2), as NumPy saves bfloat16, and uint16 in native byte order"
     )
-
-
-def existing_file(path: Path) -> Path:
-    """``path``, where a file is."""
-    if not path.exists():
-        raise CommandError(f"{path}: no such file")
-    if not path.is_file():
-        raise CommandError(f"{path}: not a file")
-    return path
 
 
 def _read_member(path: Path, name: str) -> FileArray:
@@ -126,27 +122,27 @@ def _read_only_member(path: Path) -> FileArray:
 
 @contextmanager
 def _opened(path: Path) -> Generator[Any]:
-    with existing_file(path).open("rb") as file:
+    file_size(path)
+    with path.open("rb") as file:
         start = file.read(len(_NPY_MAGIC))
         if not start.startswith((_ZIP_MAGIC, _EMPTY_ZIP_MAGIC)):
             raise CommandError(f"{path}: not a .npz file: {_what_starts_with(start)}")
         file.seek(0)
-        try:
+        with _readable(str(path)):
             archive = np.load(file, allow_pickle=False)
-        except zipfile.BadZipFile as error:
-            raise _unreadable(str(path), error) from error
         with archive:
-            if len(set(archive.files)) != len(archive.files):
+            # NumPy takes the name of a member with and without its suffix.
+            if len({*archive.files, *(f"{n}.npy" for n in archive.files)}) < 2 * len(
+                archive.files
+            ):
                 raise CommandError(f"{path}: an array's name is there twice: {_listed(archive)}")
             yield archive
 
 
 def _load(path: Path, archive: Any, name: str) -> FileArray:
     where = f"{path}: array {name!r}"
-    try:
+    with _readable(where):
         array = archive[name]
-    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
-        raise _unreadable(where, error) from error
     if isinstance(array, bytes):  # so NumPy gives what is not in its format
         raise CommandError(f"{where} is not an array in .npy format")
     return array
@@ -156,8 +152,27 @@ def _listed(archive: Any) -> str:
     return ", ".join(repr(name) for name in archive.files) or "no array"
 
 
+@contextmanager
+def _readable(where: str) -> Generator[None]:
+    """Name what cannot be read. NumPy's parser of headers fails in any of Python's own ways, or
+    warns, and so do the modules for archives and compression."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            yield
+    except Exception as error:
+        raise _unreadable(where, error) from error
+
+
 def _unreadable(where: str, error: Exception) -> CommandError:
+    if isinstance(error, MemoryError):
+        return CommandError(
+            f"{where} cannot be read: there is not enough memory for what its header says"
+        )
+    if isinstance(error, OSError):
+        return CommandError(f"{where} cannot be read: {error.strerror or error}")
     reason = message_of(error)
+    if isinstance(error, RuntimeError) and "encrypted" in reason:
+        return CommandError(f"{where} is encrypted, which is refused; save it with numpy.savez")
     if "Object arrays" in reason or "Python objects" in reason:
         return CommandError(
             f"{where} is pickled Python objects, which can run code when they are read, and is "

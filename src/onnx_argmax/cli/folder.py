@@ -10,8 +10,8 @@ from typing import Any, Final, TypeAlias
 
 import onnx
 import onnx.numpy_helper
-from google.protobuf.message import DecodeError
 
+from onnx_argmax._files import read_file
 from onnx_argmax._model_inputs import input_names
 from onnx_argmax.cli.errors import CommandError, message_of
 
@@ -90,10 +90,11 @@ def _numbered(folder: Path, kind: str, most: int) -> list[Path]:
 def _read(file: Path, place: int, declared: _Named) -> Any:
     name, declared_type = declared[place]
     value = _message_for(declared_type)
+    content = read_file(file)
     try:
-        value.ParseFromString(file.read_bytes())
+        value.ParseFromString(content)
         array = _value_of(value)
-    except (DecodeError, ValueError, TypeError, NotImplementedError) as error:
+    except Exception as error:  # a number or a name in it may lead to any of Python's own
         raise CommandError(
             f"{file}: not a {type(value).__name__} of ONNX, or truncated: {message_of(error)}"
         ) from error

@@ -10,16 +10,18 @@ from typing import Final
 import numpy as np
 
 from onnx_argmax import build_info
+from onnx_argmax.cli.standard_output import check_open
 from onnx_argmax.cli.tables import show_table
 
 __all__ = ["show_info"]
 
-_OPTIONAL: Final = ("onnx", "ml_dtypes", "onnxruntime", "torch", "jax", "dask", "zarr", "h5py")
-"""Import names of packages beside which this one may be used."""
+_WORKS_WITH: Final = ("onnx", "ml_dtypes", "onnxruntime", "torch", "jax", "dask", "zarr", "h5py")
+"""Import names of packages whose arrays or models it takes; most of them it never imports."""
 
 
 def show_info() -> None:
-    """Print the build, the level and threads in use, and the optional packages."""
+    """Print the build, the level and threads in use, and the packages around it."""
+    check_open()
     build = build_info()
     show_table(
         "onnx-argmax",
@@ -37,9 +39,9 @@ def show_info() -> None:
     # Looked up, not imported: some of them take seconds to import.
     distributions = metadata.packages_distributions()
     show_table(
-        "Optional packages",
+        "Packages that it works with",
         ("package", "version"),
-        [(name, _versions(name, distributions.get(name, []))) for name in _OPTIONAL],
+        [(name, _versions(name, distributions.get(name, []))) for name in _WORKS_WITH],
     )
 
 

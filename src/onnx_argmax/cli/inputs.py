@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import onnx
 
 from onnx_argmax._model_inputs import input_names
 from onnx_argmax.cli.errors import CommandError
-from onnx_argmax.cli.files import read_npy, read_npz
+from onnx_argmax.cli.files import names_in_npz, read_npy, read_npz
 from onnx_argmax.cli.folder import Expected, read_folder
 
 __all__ = ["Given", "input_files", "read_inputs"]
@@ -26,6 +26,15 @@ class Given:
     """Values by the names of the model's inputs, and arrays by the keys to compare with."""
     expected: dict[str, Expected] = field(default_factory=dict[str, Expected])
     """What folders say that outputs should be, by the outputs' names."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Argument:
+    """What an INPUT argument holds by name, which is looked at before anything is read."""
+
+    text: str
+    names: list[str]
+    read: Callable[[], dict[str, Any]]
 
 
 def read_inputs(model: onnx.ModelProto, arguments: list[str], compared: Collection[str]) -> Given:
@@ -47,20 +56,22 @@ def read_inputs(model: onnx.ModelProto, arguments: list[str], compared: Collecti
     """
     given = Given()
     sources: dict[str, str] = {}
-    read = [(text, _read_argument(model, text, given.expected)) for text in arguments]
-    for argument, values in read:
-        for name in values:
+    opened = [_argument(model, text, given.expected) for text in arguments]
+    for argument in opened:
+        for name in argument.names:
             if name in sources:
                 raise CommandError(
-                    f"{name!r} is given twice, by {sources[name]} and by {argument}; give it once"
+                    f"{name!r} is given twice, by {sources[name]} and by {argument.text}; "
+                    "give it once"
                 )
-            sources[name] = argument
-        given.values.update(values)
+            sources[name] = argument.text
     for key in compared:
-        if key not in given.values:
+        if key not in sources:
             raise CommandError(f"--compare: no array {key!r} is given, only {_quoted(sources)}")
-    for argument, values in read:
-        _refuse_useless(model, argument, values, compared)
+    for argument in opened:
+        _refuse_useless(model, argument, compared)
+    for argument in opened:
+        given.values.update(argument.read())
     return given
 
 
@@ -70,20 +81,19 @@ def input_files(arguments: list[str]) -> list[Path]:
     return [Path(part) for part in parts if part]
 
 
-def _read_argument(
-    model: onnx.ModelProto, argument: str, expected: dict[str, Expected]
-) -> dict[str, Any]:
+def _argument(model: onnx.ModelProto, argument: str, expected: dict[str, Expected]) -> _Argument:
     path = Path(argument)
     if path.is_dir():
         folder = read_folder(model, path)
         expected.update(folder.expected)
-        return folder.inputs
+        return _Argument(argument, list(folder.inputs), lambda: folder.inputs)
     if path.suffix.lower() == ".npz":
-        return dict(read_npz(path))
+        names = names_in_npz(path)
+        return _Argument(argument, names, lambda: dict(read_npz(path, names)))
     name, equals, file = argument.partition("=")
     if path.suffix.lower() == ".npy":
         if name and equals:
-            return {name: read_npy(Path(file))}
+            return _Argument(argument, [name], lambda: {name: read_npy(Path(file))})
         raise CommandError(
             f"{argument}: say which input the file is for, as NAME={argument}; "
             f"the model takes {_quoted(input_names(model))}"
@@ -97,17 +107,19 @@ def _read_argument(
 
 
 def _refuse_useless(
-    model: onnx.ModelProto, argument: str, values: dict[str, Any], compared: Collection[str]
+    model: onnx.ModelProto, argument: _Argument, compared: Collection[str]
 ) -> None:
     useful = {value.name for value in model.graph.input} | set(compared)
-    useless = [name for name in values if name not in useful]
-    if not useless and (values or not argument.lower().endswith(".npz")):
+    useless = [name for name in argument.names if name not in useful]
+    if not useless and (argument.names or not argument.text.lower().endswith(".npz")):
         return
     takes = f"the model takes {_quoted(input_names(model))}"
-    if len(useless) == len(values):
-        raise CommandError(f"{argument}: it names no input: it holds {_quoted(values)}; {takes}")
+    if len(useless) == len(argument.names):
+        raise CommandError(
+            f"{argument.text}: it names no input: it holds {_quoted(argument.names)}; {takes}"
+        )
     raise CommandError(
-        f"{argument}: {_quoted(useless)} is no input; {takes}. "
+        f"{argument.text}: {_quoted(useless)} is no input; {takes}. "
         f"To compare an output with it, add --compare OUTPUT={useless[0]}"
     )
 

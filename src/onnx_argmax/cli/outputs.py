@@ -36,8 +36,10 @@ def check_writable(path: Path, *, keep: Iterable[Path]) -> None:
         When the folder is missing or takes no new file, when the path is a folder, a device
         or a read-only file, or one of the files to keep.
     """
-    target = path.resolve()
-    if target in {other.resolve() for other in keep}:
+    target = _target(path)
+    if target.is_symlink():
+        raise CommandError(f"--output: {path}: a symbolic link that leads to itself")
+    if target in {_target(other) for other in keep}:
         raise CommandError(f"--output: {path}: this is an input, which the result would replace")
     if not target.parent.is_dir():
         raise CommandError(f"--output: {path}: no such folder: {target.parent}")
@@ -51,7 +53,7 @@ def check_writable(path: Path, *, keep: Iterable[Path]) -> None:
         trial.unlink()
     except OSError as error:
         raise CommandError(
-            f"--output: {path}: cannot be written: {error.strerror}: {target.parent}"
+            f"--output: {path}: cannot be written: {error.strerror or error}: {target.parent}"
         ) from error
 
 
@@ -85,7 +87,7 @@ def _write_array(file: IO[bytes], array: _Array) -> None:
 
 def _replace(path: Path, write: Callable[[IO[bytes]], None]) -> None:
     """Write a file that takes its name only when it is whole."""
-    target = path.resolve()  # a link stays a link
+    target = _target(path)
     part = _beside(target)
     try:
         with part.open("xb") as file:
@@ -94,9 +96,17 @@ def _replace(path: Path, write: Callable[[IO[bytes]], None]) -> None:
             part.chmod(stat.S_IMODE(target.stat().st_mode))
         part.replace(target)
     except OSError as error:
-        raise CommandError(f"--output: {path}: cannot be written: {error.strerror}") from error
+        # NumPy's own error has no number, and says only how much it could write.
+        reason = error.strerror or f"{error}; the disk may be full"
+        raise CommandError(f"--output: {path}: cannot be written: {reason}") from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def _target(path: Path) -> Path:
+    """The file to replace, so that a link stays a link. Of links that lead to themselves
+    ``Path.resolve`` has no answer in some versions of Python; this one is a link then."""
+    return Path(os.path.realpath(path))
 
 
 def _beside(target: Path) -> Path:

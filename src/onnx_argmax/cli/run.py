@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import reprlib
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
@@ -20,6 +22,7 @@ from onnx_argmax.cli.folder import Expected
 from onnx_argmax.cli.inputs import input_files, read_inputs
 from onnx_argmax.cli.nodes import ArgMaxNode, argmax_nodes
 from onnx_argmax.cli.outputs import check_writable, write_npy, write_npz
+from onnx_argmax.cli.standard_output import check_open
 from onnx_argmax.cli.tables import Cell, Values, show_line, show_table
 
 __all__ = ["RunJob", "run_model"]
@@ -27,6 +30,10 @@ __all__ = ["RunJob", "run_model"]
 
 _ELEMENTS: Final = 3
 """Elements of a sequence that are shown."""
+
+
+_LONGEST_NAME: Final = 2**16 - 1 - len(".npy")
+"""Bytes of an output's name: a zip archive counts those of a member's in 16 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +58,10 @@ def run_model(job: RunJob) -> None:
     """
     if job.output is not None:
         check_writable(job.output, keep=[job.model, *input_files(job.inputs)])
-    model = load_model(job.model)
+    if job.output is None or job.compare:
+        check_open()
+    with warnings.catch_warnings(action="ignore"):  # that a text format is experimental
+        model = load_model(job.model)
     names = [value.name for value in model.graph.output]
     if job.output is not None:
         _check_holds(job.output, model)
@@ -103,7 +113,9 @@ def _comparison(text: str, outputs: list[str]) -> tuple[str, str]:
 def _check_holds(path: Path, model: onnx.ModelProto) -> None:
     """Whether a file of that kind can hold the model's outputs."""
     outputs = model.graph.output
-    if path.suffix.lower() == ".npy" and len(outputs) != 1:
+    if path.suffix.lower() == ".npz":
+        _check_members(path, [value.name for value in outputs])
+    elif len(outputs) != 1:
         raise CommandError(
             f"--output: {path}: a .npy file holds one array, the model has {len(outputs)} "
             f"outputs ({', '.join(repr(value.name) for value in outputs)}); write a .npz"
@@ -115,6 +127,26 @@ def _check_holds(path: Path, model: onnx.ModelProto) -> None:
                 f"--output: {path}: output {value.name!r} is a {str(kind).removesuffix('_type')}, "
                 "not an array, so no file of NumPy's can hold it; leave --output out to see it"
             )
+
+
+def _check_members(path: Path, names: list[str]) -> None:
+    """Whether each name makes a member of a .npz that is found again by that name."""
+    found: set[str] = set()
+    for name in names:
+        if "\0" in name or len(name.encode()) > _LONGEST_NAME:
+            raise CommandError(
+                f"--output: {path}: output {reprlib.repr(name)} cannot be the name of an array in "
+                f"a .npz, which takes up to {_LONGEST_NAME} bytes without a NUL; rename it in the "
+                "model"
+            )
+        # NumPy takes the name of a member with and without its suffix.
+        both = {name, f"{name}.npy"}
+        if found & both:
+            raise CommandError(
+                f"--output: {path}: another output would have the same name in a .npz as "
+                f"{name!r}; rename it in the model"
+            )
+        found |= both
 
 
 def _evaluate(path: Path, model: onnx.ModelProto, inputs: dict[str, Any]) -> dict[str, Any]:

@@ -9,14 +9,15 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 from rich import box
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from onnx_argmax.cli.errors import escaped
+from onnx_argmax.cli.standard_output import written
 
-__all__ = ["Cell", "Values", "show_line", "show_table"]
+__all__ = ["Cell", "Values", "show", "show_line", "show_table"]
 
 _WHOLE_UP_TO: Final = 64
 """Elements of an array that are all shown in a table."""
@@ -24,6 +25,8 @@ _AT_EACH_END_OF_ONE: Final = 16
 """Elements shown at each end of a longer axis, where it is the only one: a list of labels."""
 _AT_EACH_END: Final = 2
 _NARROWEST: Final = 20
+_LEAST_WIDTH: Final = 40
+"""Columns of a terminal that says that it has fewer, or none: text has to go somewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +71,22 @@ def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]
         table.add_column(_text(name), overflow="fold")
     for row in rows:
         table.add_row(*(_text(cell) if isinstance(cell, str) else cell for cell in row))
-    _console().print(table)
+    show(table)
 
 
 def show_line(text: str) -> None:
     """Print text as it is; no line is broken."""
-    _console().print(_text(text), soft_wrap=True)
+    show(_text(text), soft_wrap=True)
+
+
+def show(what: RenderableType, *, soft_wrap: bool = False) -> None:
+    """Print what Rich can draw."""
+    # Made at each call, to write to what standard output is then.
+    console = Console(highlight=False)
+    console.width = max(console.width, _LEAST_WIDTH)
+    with written():
+        console.print(what, soft_wrap=soft_wrap)
 
 
 def _text(text: str) -> Text:
     return Text(escaped(text))
-
-
-def _console() -> Console:
-    # Made at each call, to write to what standard output is then.
-    return Console(highlight=False)
