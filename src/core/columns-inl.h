@@ -77,25 +77,29 @@ void columns(const ColumnsArgs& args) {
   columns_passes<Order, 1>(args, channel);
 }
 
+// None of the memory overlaps: keys of 8 bits could else be any of the others', for the compiler.
 template <class Order>
 void merge_window(const void* keys, const void* index, int64_t count, int64_t first_channel,
                   void* best_keys, int64_t* best_index) {
   using Lane = typename Order::Lane;
-  const auto* const from_keys = static_cast<const Lane*>(keys);
-  const auto* const from_index = static_cast<const Unsigned<Lane>*>(index);
-  auto* const to_keys = static_cast<Lane*>(best_keys);
+  const auto* const __restrict from_keys = static_cast<const Lane*>(keys);
+  const auto* const __restrict from_index = static_cast<const Unsigned<Lane>*>(index);
+  auto* const __restrict to_keys = static_cast<Lane*>(best_keys);
+  auto* const __restrict to_index = best_index;
+  const bool begin = first_channel == 0;
   for (int64_t i = 0; i < count; ++i) {
-    const bool greater = first_channel == 0 || from_keys[i] > to_keys[i];
+    const bool greater = begin | (from_keys[i] > to_keys[i]);
     const int64_t channel = first_channel + static_cast<int64_t>(from_index[i]);
     to_keys[i] = greater ? from_keys[i] : to_keys[i];
-    best_index[i] = greater ? channel : best_index[i];
+    to_index[i] = greater ? channel : to_index[i];
   }
 }
 
 template <class Order>
 void order_keys(const void* keys, int64_t count, int64_t* ordered_keys) {
-  const auto* const from = static_cast<const typename Order::Lane*>(keys);
-  for (int64_t i = 0; i < count; ++i) ordered_keys[i] = ordered(from[i]);
+  const auto* const __restrict from = static_cast<const typename Order::Lane*>(keys);
+  int64_t* const __restrict to = ordered_keys;
+  for (int64_t i = 0; i < count; ++i) to[i] = ordered(from[i]);
 }
 
 }  // namespace

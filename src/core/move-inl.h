@@ -20,8 +20,8 @@ inline T reverse_bytes(T value) {
   if constexpr (sizeof(T) == 8) return __builtin_bswap64(value);
 }
 
-// Calls run with the function that gives item i's place: offsets, or a stride, of which one and
-// two items are known to the compiler.
+// Calls run with the function that gives item i's place: offsets, or a stride, of which one to
+// four items are known to the compiler, which shuffles vectors for them.
 template <int64_t kSize, class Run>
 inline void at_places(const int64_t* offsets, int64_t stride, Run run) {
   if (offsets != nullptr) {
@@ -30,6 +30,10 @@ inline void at_places(const int64_t* offsets, int64_t stride, Run run) {
     run([](int64_t i) { return i * kSize; });
   } else if (stride == 2 * kSize) {
     run([](int64_t i) { return i * 2 * kSize; });
+  } else if (stride == 3 * kSize) {
+    run([](int64_t i) { return i * 3 * kSize; });
+  } else if (stride == 4 * kSize) {
+    run([](int64_t i) { return i * 4 * kSize; });
   } else {
     run([=](int64_t i) { return i * stride; });
   }

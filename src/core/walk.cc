@@ -46,7 +46,7 @@ struct Scratch {
 };
 
 // Memory is granted by pages of this size or a multiple of it.
-uintptr_t page_of(const uint8_t* at) { return reinterpret_cast<uintptr_t>(at) / 4096; }
+constexpr uintptr_t kPageBytes = 4096;
 
 // Channels that lane-wide indices can number.
 constexpr int64_t lane_window(int item_size) {
@@ -136,6 +136,7 @@ class Worker {
                         const Packing& packing);
   void reduce_rows(const uint8_t* const* rows, int64_t count, int64_t length, int64_t at);
   Found found_in_rows(int64_t count, int64_t length);
+  void make_room(const uint8_t** rows, const Unit& unit, bool evenly_spaced);
   bool is_short(int64_t length) const {
     return length * plan_.item_size <= kShortRowBytes[size_slot(plan_.item_size)];
   }
@@ -231,30 +232,40 @@ Found Worker::found_in_rows(int64_t count, int64_t length) {
   return {scratch_.index, plan_.item_size};
 }
 
+// A row shorter than a quarter vector is read by a whole one. Inside the array that reads what
+// lies behind the row; where it would pass the array's end, or a page's, the row is copied to
+// where there is room. Of evenly spaced rows a group is looked at together.
+void Worker::make_room(const uint8_t** rows, const Unit& unit, bool evenly_spaced) {
+  constexpr int64_t kGroup = 16;
+  uint8_t* room = scratch_.pack;
+  const auto address = [&](int64_t i) { return reinterpret_cast<uintptr_t>(rows[i]); };
+  const auto end = reinterpret_cast<uintptr_t>(plan_.data_end);
+  const auto can_be_read = [&](int64_t first, int64_t last) {
+    const uintptr_t reach = address(last) + kShortRowReach;
+    return reach <= end && address(first) / kPageBytes == (reach - 1) / kPageBytes;
+  };
+  for (int64_t i = 0; i < unit.count; ++i) {
+    if (evenly_spaced && i + kGroup <= unit.count && can_be_read(i, i + kGroup - 1)) {
+      i += kGroup - 1;
+    } else if (!can_be_read(i, i)) {
+      std::memcpy(room, rows[i], static_cast<size_t>(unit.channels() * plan_.item_size));
+      rows[i] = room;
+      room += kShortRowReach;
+    }
+  }
+}
+
 Found Worker::rows(const Unit& unit, const Places& places) {
   const uint8_t* rows[kPlacedPositions];
   const uint8_t* const data = plan_.data + unit.from * plan_.stride_bytes;
   if (places.in_offsets == nullptr) {
-    for (int64_t i = 0; i < unit.count; ++i)
-      rows[i] = data + places.in_start + i * places.in_stride;
+    const uint8_t* const start = data + places.in_start;
+    for (int64_t i = 0; i < unit.count; ++i) rows[i] = start + i * places.in_stride;
   } else {
     for (int64_t i = 0; i < unit.count; ++i) rows[i] = data + places.in_offsets[i];
   }
-  // A row shorter than a quarter vector is read by a whole one. Inside the array that reads what
-  // lies behind the row; where it would pass the array's end, or reach a page that the row is not
-  // on, the row is copied to where there is room.
-  const int64_t row_bytes = unit.channels() * plan_.item_size;
-  if (row_bytes < kShortRowReach) {
-    uint8_t* room = scratch_.pack;
-    for (int64_t i = unit.count - 1; i >= 0; --i) {
-      if (plan_.data_end - rows[i] >= kShortRowReach &&
-          page_of(rows[i] + row_bytes - 1) == page_of(rows[i] + kShortRowReach - 1)) {
-        continue;
-      }
-      std::memcpy(room, rows[i], static_cast<size_t>(row_bytes));
-      rows[i] = room;
-      room += kShortRowReach;
-    }
+  if (unit.channels() * plan_.item_size < kShortRowReach) {
+    make_room(rows, unit, places.in_offsets == nullptr);
   }
   reduce_rows(rows, unit.count, unit.channels(), 0);
   return found_in_rows(unit.count, unit.channels());
