@@ -6,6 +6,7 @@ set(warnings -Wall -Wextra -Wshadow -Wpedantic -Wno-psabi)
 add_library(onnx_argmax_core STATIC
   "${core_dir}/argmax.cc"
   "${core_dir}/cpus.cc"
+  "${core_dir}/cut.cc"
   "${core_dir}/dispatch.cc"
   "${core_dir}/environment.cc"
   "${core_dir}/limit.cc"

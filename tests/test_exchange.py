@@ -468,7 +468,7 @@ def test_memory_that_the_cpu_addresses(device: tuple[int, int]) -> None:
 class Refusing:
     """An exporter that cannot export, and says so as the protocol asks."""
 
-    dtype = "some.library.decimal7"
+    dtype = "some.package.decimal7"
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)

@@ -6,6 +6,7 @@
 #include <memory>
 #include <new>
 
+#include "cut.h"
 #include "dispatch.h"
 #include "plan.h"
 #include "walk.h"

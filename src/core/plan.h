@@ -16,7 +16,7 @@ enum class Walk : uint8_t {
   kPackedRows,     // the reduced axis has the smallest stride, but is not contiguous or swapped
   kColumns,        // another axis is contiguous and at least a vector long
   kFoldedColumns,  // another axis is contiguous and short, the reduced one right behind it
-  kPackedColumns,  // everything else
+  kPackedColumns,  // everything else, and adjacent rows of a few elements
 };
 
 // One axis that is kept, walked in the order of memory.

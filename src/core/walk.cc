@@ -7,31 +7,10 @@
 namespace onnx_argmax {
 namespace {
 
-// Keys of a tile, and as much again for indices. The longer the tile, the longer the runs of
-// memory that each channel is read in. Measured from 2 to 64 KiB: 16 KiB is best where the tile
-// is read and written for several passes of channels; where one pass does, everything is in
-// registers and a smaller tile leaves more of the first-level cache to the result.
-constexpr int64_t kTileBytes = 16 * 1024;
-constexpr int64_t kOnePassTileBytes = 4 * 1024;
-// Tiles with wide indices or keys that are merged need 16 bytes more for each position.
-constexpr int64_t kWideTilePositions = 2048;
-// Tiles of arbitrary positions keep two offsets for each.
-constexpr int64_t kPlacedPositions = 256;
-constexpr int64_t kPackBytes = 16 * 1024;
 // A result of so many bytes is written past the caches: little of it would still be in one when
 // it is read, and a store through them first reads the line that it replaces (19 planes of uint8:
 // 1.6 ms through, 1.4 past; rows of 19 uint8: 3.2 and 2.3).
 constexpr int64_t kPastCachesBytes = 8 * 1024 * 1024;
-// Below this a tile's rows of memory are so short that prefetching does not set in: threads rather
-// share the channels of a tile (4096 by 4096 float32, reduced along axis 0: 40 GB/s in tiles of
-// 16 KiB, 27 of 4).
-constexpr int64_t kLeastTileBytes = 8 * 1024;
-// A packed channel of a tile: eight of them fill the packing buffer.
-constexpr int64_t kPackedTileBytes = kPackBytes / 8;
-
-constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-constexpr int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
-
 // On the stack of the thread that runs the units: no call allocates memory for its tiles.
 // A slot of one more vector than the tile takes the columns kernel's overlapping tail.
 struct Scratch {
@@ -48,24 +27,9 @@ struct Scratch {
 // Memory is granted by pages of this size or a multiple of it.
 constexpr uintptr_t kPageBytes = 4096;
 
-// Channels that lane-wide indices can number.
-constexpr int64_t lane_window(int item_size) {
-  return item_size >= 8 ? INT64_MAX : int64_t{1} << (8 * item_size);
-}
-
 bool is_past_caches(const Plan& plan) {
   return plan.positions >= kPastCachesBytes / plan.out_item_size;
 }
-
-// A tile over a part of the reduced axis.
-struct Unit {
-  int64_t position;  // first of the tile
-  int64_t count;
-  int64_t part;
-  int64_t from;  // part of the reduced axis, in the order of the walk
-  int64_t to;
-  int64_t channels() const { return to - from; }
-};
 
 // Where a tile's positions lie: at a stride where they are in one run of the innermost
 // dimension, else at offsets (Scratch).
@@ -457,44 +421,6 @@ void Worker::merge_partials(const Unit& unit, const Places& places, const Found&
   }
 }
 
-Unit unit_at(const Plan& plan, const Cut& cut, int64_t number) {
-  const int64_t part = number / cut.tiles;
-  const int64_t tile = number % cut.tiles;
-  Unit unit;
-  unit.part = part;
-  unit.from = share(plan.length, part, cut.parts);
-  unit.to = share(plan.length, part + 1, cut.parts);
-  if (cut.run_tiles == 0) {
-    unit.position = tile * cut.tile;
-    unit.count = std::min(cut.tile, plan.positions - unit.position);
-    return unit;
-  }
-  // The tiles of a run are of about one width, so that none is narrower than a vector, and
-  // begin at whole vectors of the widest level.
-  const int64_t run = plan.dimensions[0].size;
-  const int64_t grain = kMaxVectorBytes / plan.item_size;
-  const auto edge = [&](int64_t i) {
-    return i == cut.run_tiles ? run : share(run, i, cut.run_tiles) / grain * grain;
-  };
-  const int64_t within = tile % cut.run_tiles;
-  unit.position = tile / cut.run_tiles * run + edge(within);
-  unit.count = edge(within + 1) - edge(within);
-  return unit;
-}
-
-// unit_at() moves the edges of tiles down to a grain, which must not make a tile too wide.
-int64_t tiles_of_run(int64_t run, int64_t tile, int64_t grain) {
-  const int64_t tiles = ceil_div(run, tile);
-  const bool fits = run % (tiles * grain) == 0 || ceil_div(run, tiles) + grain <= tile;
-  return tiles == 1 || fits ? tiles : ceil_div(run, tile - grain);
-}
-
-// The product without overflow: what does not fit is large enough.
-int64_t saturated(int64_t a, int64_t b) {
-  int64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
-}
-
 }  // namespace
 
 void merge(Partial& into, const Partial& from, bool select_last_index) noexcept {
@@ -502,42 +428,6 @@ void merge(Partial& into, const Partial& from, bool select_last_index) noexcept 
   const bool wins_tie =
       from.ordered_key == into.ordered_key && (from.index < into.index) != select_last_index;
   if (into.index < 0 || greater || wins_tie) into = from;
-}
-
-Cut make_cut(const Plan& plan, const Kernels& kernels, int threads) noexcept {
-  const int64_t wanted = threads == 1 ? 1 : threads * kUnitsPerThread;
-  const int64_t item = plan.item_size;
-  const bool runs =
-      plan.walk == Walk::kColumns || plan.walk == Walk::kFoldedColumns ||
-      (plan.walk == Walk::kPackedColumns && plan.dimensions[0].stride_bytes == item &&
-       plan.dimensions[0].size * item >= kernels.vector_bytes);
-  Cut cut{0, 0, 0, 1};
-  if (runs) {
-    const int64_t run = plan.dimensions[0].size;
-    const int64_t run_count = plan.positions / run;
-    const int64_t bytes = plan.walk == Walk::kPackedColumns ? kPackedTileBytes
-                          : plan.length <= kPassChannels    ? kOnePassTileBytes
-                                                            : kTileBytes;
-    const bool merged = plan.flatten || plan.length > lane_window(plan.item_size);
-    const int64_t most = merged ? std::min(bytes / item, kWideTilePositions) : bytes / item;
-    const int64_t least = std::min(kLeastTileBytes / item, most);
-    const int64_t share = ceil_div(saturated(run, run_count), wanted);
-    cut.tile = std::clamp(share, least, most);
-    if (share < least) cut.tile = std::min(cut.tile, kWideTilePositions);
-    cut.run_tiles = tiles_of_run(run, cut.tile, kMaxVectorBytes / item);
-    cut.tiles = cut.run_tiles * run_count;
-  } else {
-    cut.tile = std::clamp(ceil_div(plan.positions, wanted), int64_t{1}, kPlacedPositions);
-    cut.tiles = ceil_div(plan.positions, cut.tile);
-  }
-  if (cut.tiles < wanted && plan.walk != Walk::kConstant && cut.tile <= kWideTilePositions) {
-    // The folded columns of every part must fill a vector.
-    const int64_t least = plan.walk == Walk::kFoldedColumns
-                              ? ceil_div(kernels.vector_bytes / item, plan.dimensions[0].size)
-                              : 1;
-    cut.parts = std::clamp(wanted / cut.tiles, int64_t{1}, plan.length / least);
-  }
-  return cut;
 }
 
 void run_units(const Plan& plan, const Kernels& kernels, const Cut& cut, int64_t first,

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "cut.h"
 #include "kernels.h"
 #include "plan.h"
 
@@ -21,27 +22,6 @@ struct Partial {
 // The one merge rule: the larger key, of equal ones the lower or the higher index. It does not
 // depend on the order of merging.
 void merge(Partial& into, const Partial& from, bool select_last_index) noexcept;
-
-// Where part `part` begins when so many are cut into parts of about one size; without overflow
-// as long as parts * parts fits.
-constexpr int64_t share(int64_t count, int64_t part, int64_t parts) {
-  return count / parts * part + count % parts * part / parts;
-}
-
-// Units (and tasks of several units) for each thread, so that a thread that is held up costs the
-// others little.
-inline constexpr int64_t kUnitsPerThread = 4;
-
-// How a plan is cut. A unit is one tile over one part of the reduced axis.
-struct Cut {
-  int64_t run_tiles;  // tiles of one run of the innermost dimension; 0: tiles cross runs
-  int64_t tile;       // positions of a tile, at most
-  int64_t tiles;      // of all positions
-  int64_t parts;      // of the reduced axis
-};
-
-// threads: how many the units should keep busy.
-Cut make_cut(const Plan& plan, const Kernels& kernels, int threads) noexcept;
 
 // Where the results of one unit go.
 struct Sink {
