@@ -45,9 +45,9 @@ Cut make_cut(const Plan& plan, const Kernels& kernels, int threads) noexcept {
     const bool merged = plan.flatten || plan.length > lane_window(plan.item_size);
     const int64_t most = merged ? std::min(bytes / item, kWideTilePositions) : bytes / item;
     const int64_t least = std::min(kLeastTileBytes / item, most);
-    const int64_t share = ceil_div(saturated(run, run_count), wanted);
-    cut.tile = std::clamp(share, least, most);
-    if (share < least) cut.tile = std::min(cut.tile, kWideTilePositions);
+    const int64_t fair = ceil_div(saturated(run, run_count), wanted);
+    cut.tile = std::clamp(fair, least, most);
+    if (fair < least) cut.tile = std::min(cut.tile, kWideTilePositions);
     cut.run_tiles = tiles_of_run(run, cut.tile, kMaxVectorBytes / item);
     cut.tiles = cut.run_tiles * run_count;
   } else {

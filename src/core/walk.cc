@@ -11,6 +11,7 @@ namespace {
 // it is read, and a store through them first reads the line that it replaces (19 planes of uint8:
 // 1.6 ms through, 1.4 past; rows of 19 uint8: 3.2 and 2.3).
 constexpr int64_t kPastCachesBytes = 8 * 1024 * 1024;
+
 // On the stack of the thread that runs the units: no call allocates memory for its tiles.
 // A slot of one more vector than the tile takes the columns kernel's overlapping tail.
 struct Scratch {

@@ -149,7 +149,9 @@ nb::object argmax_plain(nb::handle data, nb::handle axis, nb::handle keepdims,
   }
   try {
     const Buffer out_buffer(result, PyBUF_STRIDES | PyBUF_WRITABLE);
-    if (!is_result_shape(memory, position, keep, out_buffer.memory())) return nb::none();
+    if (!out.is_none() && !is_result_shape(memory, position, keep, out_buffer.memory())) {
+      return nb::none();
+    }
     run(memory, element_type, false, position, select_last_index.is(Py_True), out_buffer.memory(),
         most_threads);
   } catch (const nb::python_error&) {  // read-only
