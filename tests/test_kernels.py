@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where these kernels can break: every length at which vectors, blocks and lane indices end.
+"""Where these kernels can break: every length at which vectors, windows and lane indices end.
 
 One table of patterns (where the largest element lies, and what ties with it), one table of
 arrangements in memory (which kernel they reach), one list of lengths: every type and level runs
@@ -34,14 +34,17 @@ from samples import (
 )
 
 VECTOR_BYTES: Final = (16, 32, 64)
-BLOCK_VECTORS: Final = 128  # rows: vectors of a block, whose maximum comes before the search
+# Rows: vectors of a group, in one of which the largest element is looked for at the end, and of a
+# window of groups.
+GROUP_VECTORS: Final = 4
+WINDOW_VECTORS: Final = 256 * GROUP_VECTORS
 # Columns: most bytes of a tile's keys, where one pass of channels does and where more are needed,
 # and most columns where indices outgrow their lanes.
 ONE_PASS_TILE_BYTES: Final = 4096
 TILE_BYTES: Final = 16384
 WIDE_TILE_COLUMNS: Final = 2048
 # Bytes of the longest row that shares vectors with other rows, by item size.
-SHORT_ROW_BYTES: Final = {1: 256, 2: 768, 4: 1536, 8: 1536}
+SHORT_ROW_BYTES: Final = {1: 384, 2: 512, 4: 512, 8: 512}
 SMALL: Final = 70  # every length up to here: some vectors at the widest level
 
 
@@ -50,18 +53,19 @@ def around(*numbers: int) -> set[int]:
     return {number + step for number in numbers for step in (-1, 0, 1) if number + step >= 0}
 
 
-def block_lengths(element_type: ElementType) -> list[int]:
-    """Elements of a block of the rows kernel, at each width of the vectors."""
-    return [BLOCK_VECTORS * size // element_type.itemsize for size in VECTOR_BYTES]
+def window_lengths(element_type: ElementType) -> list[int]:
+    """Elements of a window of the rows kernel, at each width of the vectors."""
+    return [WINDOW_VECTORS * size // element_type.itemsize for size in VECTOR_BYTES]
 
 
 def lengths(element_type: ElementType) -> list[int]:
     """Lengths of the reduced axis: all small ones, then those around each boundary."""
     lanes = [size // element_type.itemsize for size in VECTOR_BYTES]
-    vectors = {lane * count for lane in lanes for count in (1, 2, 3, 4, 8)}
-    blocks = block_lengths(element_type)
+    groups = {count * GROUP_VECTORS for count in (1, 2, 3, 5)}
+    vectors = {lane * count for lane in lanes for count in {1, 2, 3, *groups}}
+    windows = window_lengths(element_type)
     short = SHORT_ROW_BYTES[element_type.itemsize] // element_type.itemsize
-    found = set(range(1, SMALL)) | around(*vectors, short, *blocks, 2 * max(blocks))
+    found = set(range(1, SMALL)) | around(*vectors, short, *windows, 2 * min(windows))
     return sorted((found | {*range(255, 260), *range(511, 515), 1000}) - {0})
 
 
@@ -79,7 +83,7 @@ def spots(element_type: ElementType, length: int) -> list[int]:
         found |= around(*(1 << power for power in range(9)))
         found |= {length - position for position in found}
     else:
-        found |= around(256, 1 << 15, 1 << 16, *block_lengths(element_type))
+        found |= around(256, 1 << 15, 1 << 16, *window_lengths(element_type))
     return sorted(found & set(range(length)))
 
 
@@ -108,8 +112,9 @@ def bit_patterns(element_type: ElementType, length: int) -> Iterator[Array]:
         yield _with(rising, {spot: nans[number % len(nans)] if nans else top})
     if nans:
         minus_zero = nans[0] ^ nans[1]
-        for start in (0, 1):
-            yield _with(np.zeros(length, int), dict.fromkeys(range(start, length, 2), minus_zero))
+        for start, step in ((0, 1), (0, 2), (1, 2)):
+            places = range(start, length, step)
+            yield _with(np.zeros(length, int), dict.fromkeys(places, minus_zero))
 
 
 def _with(line: Array, changes: dict[int, int]) -> Array:

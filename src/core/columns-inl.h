@@ -80,13 +80,12 @@ void columns(const ColumnsArgs& args) {
 // None of the memory overlaps: keys of 8 bits could else be any of the others', for the compiler.
 template <class Order>
 void merge_window(const void* keys, const void* index, int64_t count, int64_t first_channel,
-                  void* best_keys, int64_t* best_index) {
+                  bool begin, void* best_keys, int64_t* best_index) {
   using Lane = typename Order::Lane;
   const auto* const __restrict from_keys = static_cast<const Lane*>(keys);
   const auto* const __restrict from_index = static_cast<const Unsigned<Lane>*>(index);
   auto* const __restrict to_keys = static_cast<Lane*>(best_keys);
   auto* const __restrict to_index = best_index;
-  const bool begin = first_channel == 0;
   for (int64_t i = 0; i < count; ++i) {
     const bool greater = begin | (from_keys[i] > to_keys[i]);
     const int64_t channel = first_channel + static_cast<int64_t>(from_index[i]);

@@ -13,8 +13,17 @@ namespace onnx_argmax {
 // Memory a kernel may touch beyond what it is told to read: whole vectors of the widest level.
 inline constexpr int64_t kMaxVectorBytes = 64;
 
+// Rows of up to so many bytes are reduced many at once, a longer one by itself, which then costs
+// less: in memory, many at once against by itself, float32 rows of 128 make 36 and 31 GB/s, of 150
+// 22 and 33; float16 of 200 26 and 21, of 300 17 and 29; float64 of 50 38 and 27, of 80 35 and 37;
+// uint8 of 300 20 and 16, of 400 17 and 22 (there the lane-wide indices do not number all).
+constexpr int64_t short_row_bytes(int item_size) { return item_size == 1 ? 384 : 512; }
+
 // Bytes of a short row are read in whole quarters.
 inline constexpr int64_t kShortRowReach = 16;
+
+// Bytes that processors move between memory and their caches at once.
+inline constexpr int64_t kLineBytes = 64;
 
 // Channels that the columns kernel takes in one pass over a tile.
 inline constexpr int64_t kPassChannels = 8;
@@ -33,9 +42,10 @@ struct ColumnsArgs {
 };
 
 // Short rows, each contiguous and with kShortRowReach bytes readable, for each the largest key and
-// its lane-wide index.
+// its lane-wide index, from `from` on.
 struct ShortRowsArgs {
   const uint8_t* const* rows;
+  int64_t from;  // first element of each row to be looked at
   int64_t count;
   int64_t length;
   bool last;    // of equal elements take the last one
@@ -43,7 +53,8 @@ struct ShortRowsArgs {
   void* index;  // likewise
 };
 
-// Rows, each contiguous and at least a vector long, for each the position of its largest element.
+// Rows, each contiguous and no short one, for each the position of its largest
+// element.
 struct RowsArgs {
   const uint8_t* const* rows;
   int64_t count;
@@ -57,9 +68,10 @@ struct TypeKernels {
   void (*columns)(const ColumnsArgs& args);
   void (*rows)(const RowsArgs& args);
   void (*short_rows)(const ShortRowsArgs& args);
-  // Merges the result of one window of channels (lane indices from 0) into the wide one.
+  // Merges the result of one window of channels (lane indices from 0) into the wide one, which
+  // the first window that is merged begins.
   void (*merge_window)(const void* keys, const void* index, int64_t count, int64_t first_channel,
-                       void* best_keys, int64_t* best_index);
+                       bool begin, void* best_keys, int64_t* best_index);
   // Keys as 64-bit integers in the same order.
   void (*order_keys)(const void* keys, int64_t count, int64_t* ordered_keys);
 };
@@ -91,12 +103,6 @@ struct StoreArgs {
 constexpr int size_slot(int bytes) {
   return bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : bytes == 8 ? 3 : -1;
 }
-
-// Rows of up to so many bytes are reduced many at once, by item size. In a longer one its own
-// search costs less than the transposing: measured on rows of 65 to 512 float32 (10 GB/s by
-// search and 34 transposed at 80, 36 and 33 at 400), float16 (15 and 26 at 260, 22 and 24 at 400)
-// and float64. 8-bit lanes number no more.
-inline constexpr int64_t kShortRowBytes[4] = {256, 768, 1536, 1536};
 
 struct Kernels {
   int vector_bytes;

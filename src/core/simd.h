@@ -111,6 +111,11 @@ inline V max(V a, V b) {
   return a > b ? a : b;
 }
 
+template <class V>
+inline V min(V a, V b) {
+  return a < b ? a : b;
+}
+
 // Lane-wise maximum of the quarters (16 bytes each) of a vector.
 template <class T>
 inline Quarter<T> fold(Vector<T> vector) {

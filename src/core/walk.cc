@@ -103,7 +103,7 @@ class Worker {
   Found found_in_rows(int64_t count, int64_t length);
   void make_room(const uint8_t** rows, const Unit& unit, bool evenly_spaced);
   bool is_short(int64_t length) const {
-    return length * plan_.item_size <= kShortRowBytes[size_slot(plan_.item_size)];
+    return length * plan_.item_size <= short_row_bytes(plan_.item_size);
   }
   void merge_partials(const Unit& unit, const Places& places, const Found& found);
   void tail_to_place(int64_t columns);
@@ -182,20 +182,37 @@ Found Worker::reduce(const Unit& unit, const Places& places) {
 
 // Rows of a tile, the results from number `at` on; all of a tile's rows are of one length.
 void Worker::reduce_rows(const uint8_t* const* rows, int64_t count, int64_t length, int64_t at) {
-  if (is_short(length)) {
-    const int64_t to = at * plan_.item_size;
-    type_.short_rows({rows, count, length, plan_.last, scratch_.keys + to, scratch_.index + to});
-  } else {
+  if (!is_short(length)) {
     type_.rows(
         {rows, count, length, plan_.last, scratch_.best_index + at, scratch_.ordered_keys + at});
+    return;
+  }
+  // As many windows as lane-wide indices need, from the end that wins ties.
+  uint8_t* const keys = scratch_.keys + at * plan_.item_size;
+  uint8_t* const index = scratch_.index + at * plan_.item_size;
+  const int64_t windows = (length - 1) / lane_window(plan_.item_size) + 1;
+  for (int64_t i = 0; i < windows; ++i) {
+    const int64_t window = plan_.last ? windows - 1 - i : i;
+    const int64_t from = share(length, window, windows);
+    const int64_t to = share(length, window + 1, windows);
+    type_.short_rows({rows, from, count, to - from, plan_.last, keys, index});
+    if (windows > 1) {
+      type_.merge_window(keys, index, count, from, i == 0,
+                         scratch_.best_keys + at * plan_.item_size, scratch_.best_index + at);
+    }
   }
 }
 
 Found Worker::found_in_rows(int64_t count, int64_t length) {
   if (!is_short(length)) return {scratch_.best_index, 8};
-  if (keys_wanted_) type_.order_keys(scratch_.keys, count, scratch_.ordered_keys);
+  const bool wide = length > lane_window(plan_.item_size);
+  if (keys_wanted_) {
+    type_.order_keys(wide ? scratch_.best_keys : scratch_.keys, count, scratch_.ordered_keys);
+  }
+  if (wide) return {scratch_.best_index, 8};
   return {scratch_.index, plan_.item_size};
 }
+static_assert(kPlacedPositions <= kWideTilePositions);
 
 // A row shorter than a quarter vector is read by a whole one. Inside the array that reads what
 // lies behind the row; where it would pass the array's end, or a page's, the row is copied to
@@ -323,8 +340,8 @@ Found Worker::reduce_channels(const Channels* channels, int segments, int64_t co
       if (filled < window && done + filled < total) continue;
       if (packing.places == nullptr) tail_to_place(columns);
       if (total > window) {
-        type_.merge_window(scratch_.keys, scratch_.index, columns, done, scratch_.best_keys,
-                           scratch_.best_index);
+        type_.merge_window(scratch_.keys, scratch_.index, columns, done, done == 0,
+                           scratch_.best_keys, scratch_.best_index);
       }
       done += filled;
       filled = 0;
