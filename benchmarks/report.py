@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import platform
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -13,12 +11,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks import cpus
+from benchmarks.document import KEY, as_text, case_record, target_record
 from benchmarks.part import Part
 from benchmarks.peers import Peer, version_of
 from benchmarks.picture import draw_cases
 from benchmarks.run import CaseResult
 from benchmarks.tables import case_tables, show, show_note, target_table
-from benchmarks.targets import Verdict, verdicts
+from benchmarks.targets import verdicts
 from onnx_argmax import build_info
 
 __all__ = ["cases_part", "circumstances", "picture_path", "write"]
@@ -51,7 +50,10 @@ def cases_part(results: Sequence[CaseResult]) -> Part:
     held = verdicts(results)
     return Part(
         "cases",
-        {"results": [_result(r) for r in results], "targets": [_verdict(v) for v in held]},
+        {
+            "results": [case_record(result) for result in results],
+            "targets": [target_record(verdict) for verdict in held],
+        },
         (*case_tables(results), target_table(held)),
         lambda path, caption: draw_cases(path, results, caption),
     )
@@ -71,9 +73,9 @@ def write(
             written.append(path)
     _show_share(about["others_share"])
     if json_path is not None:
-        document = {**about, **{part.name: part.data for part in parts}}
+        document = {**about, "key": KEY, **{part.name: part.data for part in parts}}
         beside = json_path.with_name(f".{json_path.name}.part")
-        beside.write_text(json.dumps(document, indent=1) + "\n")
+        beside.write_text(as_text(document))
         beside.replace(json_path)
         written.append(json_path)
     return written
@@ -99,23 +101,3 @@ def _caption(about: dict[str, Any]) -> str:
     if share is not None:
         machine += f", {share:.0%} of it busy with others"
     return f"{machine}, level {about['level']}, {about['date']}\n{versions}\n{about['command']}"
-
-
-def _result(result: CaseResult) -> dict[str, Any]:
-    return {
-        **dataclasses.asdict(result),
-        "best_peer": result.best_peer,
-        "of_best": result.of_best,
-        "of_limit": result.of_limit,
-    }
-
-
-def _verdict(verdict: Verdict) -> dict[str, Any]:
-    return {
-        "case": verdict.result.case.name,
-        "threads": verdict.result.threads,
-        **dataclasses.asdict(verdict.target),
-        "measured_of_best": verdict.result.of_best,
-        "measured_of_limit": verdict.result.of_limit,
-        "met": verdict.met,
-    }

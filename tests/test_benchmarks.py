@@ -300,13 +300,12 @@ def test_a_run_writes_tables_json_and_pictures(tmp_path: Path) -> None:
     assert {"date", "machine", "level", "versions", "absent", "others_share"} <= figures.keys()
     assert figures["versions"]["NumPy"] == np.__version__
     first, call = figures["cases"]["results"]
-    assert first["ours"]["rounds"] >= 7
-    assert first["limit"]["median"] > 0
+    assert first["ours"][-1] >= 7
+    assert first["limit"][0] > 0
     assert call["limit"] is None
-    assert first["peers"]["NumPy"]["right"] is True
-    assert first["of_best"] == pytest.approx(
-        first["ours"]["median"] / first["peers"]["NumPy"]["timing"]["median"]
-    )
+    timing = first["peers"]["NumPy"]
+    assert isinstance(timing, list)
+    assert first["of_best"] == pytest.approx(first["ours"][0] / timing[0], rel=1e-3)
     assert len(figures["cases"]["targets"]) == 2
 
 
