@@ -14,6 +14,8 @@ namespace onnx_argmax {
 inline constexpr int kMaxRank = 64;  // NumPy's, the highest of any caller
 inline constexpr int kFlatten = -1;
 
+struct Kernels;
+
 struct Request {
   ElementType type;
   bool byte_swapped;
@@ -28,6 +30,7 @@ struct Request {
   const int64_t* out_stride_bytes;  // rank, that of the reduced axis is not looked at;
                                     // not looked at with kFlatten
   Executor executor;
+  const Kernels* kernels;  // those of a level; null: of the active one
 };
 
 enum class Status : uint8_t { kOk, kOutOfMemory };

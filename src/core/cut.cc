@@ -31,8 +31,10 @@ int64_t saturated(int64_t a, int64_t b) {
 Cut make_cut(const Plan& plan, const Kernels& kernels, int threads) noexcept {
   const int64_t wanted = threads == 1 ? 1 : threads * kUnitsPerThread;
   const int64_t item = plan.item_size;
+  const bool constant_runs =
+      plan.walk == Walk::kConstant && plan.rank > 0 && plan.dimensions[0].size >= kPlacedPositions;
   const bool runs =
-      plan.walk == Walk::kColumns || plan.walk == Walk::kFoldedColumns ||
+      constant_runs || plan.walk == Walk::kColumns || plan.walk == Walk::kFoldedColumns ||
       (plan.walk == Walk::kPackedColumns && plan.dimensions[0].stride_bytes == item &&
        plan.dimensions[0].size * item >= kernels.vector_bytes);
   Cut cut{0, 0, 0, 1};
@@ -42,7 +44,7 @@ Cut make_cut(const Plan& plan, const Kernels& kernels, int threads) noexcept {
     const int64_t bytes = plan.walk == Walk::kPackedColumns ? kPackedTileBytes
                           : plan.length <= kPassChannels    ? kOnePassTileBytes
                                                             : kTileBytes;
-    const bool merged = plan.flatten || plan.length > lane_window(plan.item_size);
+    const bool merged = constant_runs || plan.flatten || plan.length > lane_window(plan.item_size);
     const int64_t most = merged ? std::min(bytes / item, kWideTilePositions) : bytes / item;
     const int64_t least = std::min(kLeastTileBytes / item, most);
     const int64_t fair = ceil_div(saturated(run, run_count), wanted);

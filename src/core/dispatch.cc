@@ -95,14 +95,13 @@ const Level& active_level() noexcept {
   return *level;
 }
 
-SetLevel set_level(const char* name) noexcept {
+const Level* level_named(const char* name) noexcept {
   for (const Level& level : kLevels) {
-    if (std::strcmp(level.name, name) != 0) continue;
-    if (!level.supported()) return SetLevel::kUnsupported;
-    active.store(&level, std::memory_order_release);
-    return SetLevel::kOk;
+    if (std::strcmp(level.name, name) == 0) return &level;
   }
-  return SetLevel::kUnknown;
+  return nullptr;
 }
+
+void set_level(const Level& level) noexcept { active.store(&level, std::memory_order_release); }
 
 }  // namespace onnx_argmax

@@ -21,7 +21,10 @@ int level_count() noexcept;
 // The level in use: until set_level() is called, the best one that the machine supports.
 const Level& active_level() noexcept;
 
-enum class SetLevel : uint8_t { kOk, kUnknown, kUnsupported };
-SetLevel set_level(const char* name) noexcept;
+// The level of that name, whether the machine supports it or not; null where there is none.
+const Level* level_named(const char* name) noexcept;
+
+// The machine supports it.
+void set_level(const Level& level) noexcept;
 
 }  // namespace onnx_argmax

@@ -6,13 +6,10 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "dispatch.h"
 #include "parallel.h"
 
 namespace onnx_argmax {
 namespace {
-
-constexpr int kMostThreads = 4096;  // more is a slip of the hand on any machine
 
 std::atomic<int> threads_in_use{0};
 
@@ -20,21 +17,6 @@ std::atomic<int> threads_in_use{0};
 const char* variable(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr || *value == '\0' ? nullptr : value;
-}
-
-// As it can be shown: what is not printable ASCII as \\xNN.
-std::string shown(const char* text) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string result;
-  for (; *text != '\0'; ++text) {
-    const auto byte = static_cast<unsigned char>(*text);
-    if (byte >= 0x20 && byte < 0x7f) {
-      result += *text;
-    } else {
-      result += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
-    }
-  }
-  return result;
 }
 
 std::string supported_levels() {
@@ -49,24 +31,55 @@ std::string supported_levels() {
 
 }  // namespace
 
+std::optional<int> parse_threads(const char* text, int least) noexcept {
+  int threads = 0;
+  const char* const end = text + std::strlen(text);
+  const auto [stop, error] = std::from_chars(text, end, threads);
+  if (error != std::errc{} || stop != end || threads < least || threads > kMostThreads) return {};
+  return threads;
+}
+
+std::string shown(const char* text) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string result;
+  for (; *text != '\0'; ++text) {
+    const auto byte = static_cast<unsigned char>(*text);
+    if (byte >= 0x20 && byte < 0x7f) {
+      result += *text;
+    } else {
+      result += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+  }
+  return result;
+}
+
+std::string find_level(const std::string& name, const Level*& level) {
+  const Level* const found = level_named(name.c_str());
+  if (found != nullptr && found->supported()) {
+    level = found;
+    return {};
+  }
+  return std::string(found == nullptr ? "unknown level" : "this machine cannot run level") + " '" +
+         shown(name.c_str()) + "'; this machine runs " + supported_levels();
+}
+
 std::string apply_level(const std::string& name) {
-  const SetLevel set = set_level(name.c_str());
-  if (set == SetLevel::kOk) return {};
-  return std::string(set == SetLevel::kUnknown ? "unknown level"
-                                               : "this machine cannot run level") +
-         " '" + shown(name.c_str()) + "'; this machine runs " + supported_levels();
+  const Level* level = nullptr;
+  std::string wrong = find_level(name, level);
+  if (wrong.empty()) set_level(*level);
+  return wrong;
 }
 
 std::string apply_environment() {
   int threads = 0;
   if (const char* const text = variable("ONNX_ARGMAX_NUM_THREADS"); text != nullptr) {
-    const char* const end = text + std::strlen(text);
-    const auto [stop, error] = std::from_chars(text, end, threads);
-    if (error != std::errc{} || stop != end || threads < 1 || threads > kMostThreads) {
+    const std::optional<int> found = parse_threads(text, 1);
+    if (!found) {
       return std::string("ONNX_ARGMAX_NUM_THREADS: an integer from 1 to ") +
              std::to_string(kMostThreads) + " is needed, got '" + shown(text) +
              "'; unset it for the " + std::to_string(available_cpus()) + " CPUs available";
     }
+    threads = *found;
   }
   if (const char* const name = variable("ONNX_ARGMAX_LEVEL"); name != nullptr) {
     if (const std::string wrong = apply_level(name); !wrong.empty()) {

@@ -2,7 +2,6 @@
 #include "parallel.h"
 
 #include <algorithm>
-#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -21,17 +20,8 @@ namespace {
 // A tile's memory is on the stack (walk.cc), about 100 KiB.
 constexpr size_t kStackBytes = 512 * 1024;
 
-// One call's work. Whoever takes part draws task numbers until none is left.
-struct Call {
-  void (*task)(void* context, int64_t i);
-  void* context;
-  int64_t tasks;
-  std::atomic<int64_t> next{0};
+struct Call : Tasks {
   int helpers = 0;  // pool threads at work on it; under the pool's mutex
-
-  void work() {
-    for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < tasks;) task(context, i);
-  }
 };
 
 // The caller never waits for a thread to become free: it takes its open invitations back when no
@@ -42,7 +32,7 @@ class Pool {
   void run(int threads, Call& call) {
     {
       std::lock_guard lock(mutex_);
-      const int invited = std::min<int64_t>(threads, call.tasks) - 1;
+      const int invited = std::min<int64_t>(threads, call.count) - 1;
       try {
         for (int i = 0; i < invited; ++i) invitations_.push_back(&call);
         while (started_ < static_cast<int>(invitations_.size()) + busy_ && start()) {
@@ -148,7 +138,7 @@ Pool* the_pool() noexcept {
 
 void run_on_pool(void* /*state*/, int threads, int64_t tasks,
                  void (*task)(void* context, int64_t i), void* context) {
-  Call call{task, context, tasks};
+  Call call{{task, context, tasks}};
   Pool* const shared = threads > 1 ? the_pool() : nullptr;
   if (shared == nullptr) {
     call.work();

@@ -3,9 +3,22 @@
 // Splitting work over threads: our own pool, or the caller's.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 namespace onnx_argmax {
+
+// A call's tasks. Whoever takes part draws numbers until none is left.
+struct Tasks {
+  void (*task)(void* context, int64_t i);
+  void* context;
+  int64_t count;
+  std::atomic<int64_t> next{0};
+
+  void work() {
+    for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) task(context, i);
+  }
+};
 
 struct Executor {
   // Runs task(context, i) for every i in [0, tasks), in any order, on at most so many threads,

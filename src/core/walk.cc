@@ -119,6 +119,7 @@ class Worker {
   const TypeKernels& type_;
   const Sink sink_;
   const bool keys_wanted_;  // reductions leave their keys in scratch_.ordered_keys
+  int64_t constants_ = 0;   // kConstant: how many stand in scratch_.best_index
   Scratch scratch_;
 };
 
@@ -176,7 +177,7 @@ Found Worker::reduce(const Unit& unit, const Places& places) {
     case Walk::kConstant:
       break;
   }
-  std::fill_n(scratch_.best_index, unit.count, plan_.constant);
+  for (; constants_ < unit.count; ++constants_) scratch_.best_index[constants_] = plan_.constant;
   return {scratch_.best_index, 8};
 }
 

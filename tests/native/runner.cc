@@ -27,7 +27,8 @@ bool use_level(int number) {
   for (int i = 0; i < onnx_argmax::level_count(); ++i) {
     const Level& level = onnx_argmax::all_levels()[i];
     if (!level.supported() || number-- != 0) continue;
-    return onnx_argmax::set_level(level.name) == onnx_argmax::SetLevel::kOk;
+    onnx_argmax::set_level(level);
+    return true;
   }
   return false;
 }
