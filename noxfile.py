@@ -33,6 +33,7 @@ def build_runner(session: nox.Session, name: str, *options: str, **environment: 
         "-B",
         str(folder),
         "-DONNX_ARGMAX_PYTHON=OFF",
+        "-DONNX_ARGMAX_ORT=OFF",
         "-DONNX_ARGMAX_RUNNER=ON",
         *options,
         env={**os.environ, **environment},

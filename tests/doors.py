@@ -12,8 +12,9 @@ from typing import Any, Final, Protocol
 import numpy as np
 import pytest
 
-from contract import Case, Refusal
+from contract import Case, Refusal, version_of
 from onnx_argmax import argmax
+from onnx_argmax._element_types import element_type_of_dtype
 from oracle import Array
 
 __all__ = ["DOORS", "Door"]
@@ -128,6 +129,8 @@ class Backend(_ModelDoor):
 class RunCommand(_ModelDoor):
     """``onnx-argmax run`` on a model's file and a ``.npz``."""
 
+    runtime = "reference"
+
     def expected(self, case: Case) -> Array | Refusal | None:
         if case.data.dtype.kind == "O" or case.data.dtype.name.startswith("float8"):
             return None  # as for ArrayCommand
@@ -137,8 +140,73 @@ class RunCommand(_ModelDoor):
         (folder / "model.onnx").write_bytes(self.model(case).SerializeToString())
         np.savez(folder / "data.npz", data=case.data)
         return _command(
-            folder, self.expected(case), "run", folder / "model.onnx", folder / "data.npz"
+            folder,
+            self.expected(case),
+            *("run", folder / "model.onnx", folder / "data.npz", f"--runtime={self.runtime}"),
         )
+
+
+class RunCommandOnOnnxRuntime(RunCommand):
+    """The same on ONNX Runtime, in this process: it makes sessions of its own."""
+
+    runtime = "onnxruntime"
+
+    def expected(self, case: Case) -> Array | Refusal | None:
+        right = not isinstance(case.outcome, Refusal)
+        if right and self._shape_known and version_of(case.opset) >= 11 and case.data.ndim == 0:
+            return Refusal(ValueError, ("ONNX Runtime cannot load it", "'axis' must be in"))
+        return super().expected(case)
+
+    def run(self, case: Case, folder: Path) -> Array:
+        from ort_process import need_onnxruntime
+
+        need_onnxruntime()
+        return super().run(case, folder)
+
+
+class OnnxRuntime(_ModelDoor):
+    """``onnx_argmax.ort``: ONNX Runtime with our provider, in a process of its own."""
+
+    def expected(self, case: Case) -> Array | Refusal | None:
+        from ort_process import RemoteError
+
+        refused_by_checker = self._words_of_checker(case)
+        if refused_by_checker:
+            return Refusal(RemoteError, (refused_by_checker, "labels"))
+        if not isinstance(case.outcome, Refusal):
+            return case.outcome
+        element_type = element_type_of_dtype(case.data.dtype)
+        where = (
+            f"node 'labels' (ArgMax version {version_of(case.opset)})",
+            f"input of shape {case.data.shape} and type {element_type}",
+        )
+        return Refusal(RemoteError, (*where, *case.outcome.words))
+
+    def _words_of_checker(self, case: Case) -> str:
+        """What ONNX Runtime itself says as it loads a model that it takes for invalid."""
+        version = version_of(case.opset)
+        refusal = case.outcome if isinstance(case.outcome, Refusal) else None
+        if self._shape_known and version >= 11 and case.data.ndim == 0:
+            return "'axis' must be in"
+        if refusal is None:
+            return ""
+        if refusal.error is TypeError:
+            return f"Type '{refusal.words[0]}' of input parameter (data)"
+        if refusal.error is np.exceptions.AxisError:
+            return "'axis' must be in" if self._shape_known and version >= 11 else ""
+        for name in ("axes", "select_last_index"):
+            if any(name in word for word in refusal.words):
+                return f"Unrecognized attribute: {name} for operator ArgMax"
+        return ""
+
+    def run(self, case: Case, folder: Path) -> Array:
+        from ort_calls import answers
+        from ort_process import in_process, need_onnxruntime
+
+        need_onnxruntime()
+        model = self.model(case).SerializeToString()
+        # Nothing in it may be left to the CPU provider.
+        return in_process(answers, model, [{"data": case.data}], only_ours=True)[0]
 
 
 def _command(folder: Path, expected: Array | Refusal | None, *arguments: str | Path) -> Array:
@@ -164,6 +232,10 @@ DOORS: Final[tuple[Door, ...]] = (
     Reference("reference", shape_known=False),
     Backend("backend", shape_known=True),
     Backend("backend", shape_known=False),
-    RunCommand("run_command", shape_known=True),
-    RunCommand("run_command", shape_known=False),
+    RunCommand("run_on_reference", shape_known=True),
+    RunCommand("run_on_reference", shape_known=False),
+    RunCommandOnOnnxRuntime("run_on_onnxruntime", shape_known=True),
+    RunCommandOnOnnxRuntime("run_on_onnxruntime", shape_known=False),
+    OnnxRuntime("onnxruntime", shape_known=True),
+    OnnxRuntime("onnxruntime", shape_known=False),
 )

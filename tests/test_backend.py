@@ -361,6 +361,28 @@ def test_a_function_of_another_version_than_the_model() -> None:
     assert run(in_function(argmax_model(opset=21, axis=1), opset=13), TIES).tolist() == [[1], [0]]
 
 
+def test_functions_that_would_be_written_out_without_end() -> None:
+    model = in_function(argmax_model(), opset=13)
+    (function,) = model.functions
+    for level in range(40):
+        outer = onnx.FunctionProto()
+        outer.CopyFrom(function)
+        outer.name = f"level{level}"
+        call = onnx.helper.make_node(
+            model.functions[-1].name, list(outer.input), list(outer.output), domain=outer.domain
+        )
+        other = onnx.helper.make_node(
+            model.functions[-1].name, list(outer.input), ["unused"], domain=outer.domain
+        )
+        del outer.node[:]
+        outer.node.extend([call, other])
+        outer.opset_import.append(onnx.helper.make_opsetid(outer.domain, 1))
+        model.functions.append(outer)
+    model.graph.node[0].op_type = model.functions[-1].name
+    with pytest.raises(ValueError, match="call one another so often"):
+        backend.prepare(model)
+
+
 # Models that run.
 
 

@@ -61,6 +61,7 @@ def test_the_wheel_holds_neither_tests_nor_sources(wheel: Path) -> None:
     assert {n.partition("/")[0].partition("-")[0] for n in names} == {"onnx_argmax"}
     assert "onnx_argmax/py.typed" in names
     assert "onnx_argmax/_native.pyi" in names
+    assert [n for n in names if "onnx_argmax_ep" in n]
     assert [n for n in names if n.endswith("licenses/LICENSE")]
 
 

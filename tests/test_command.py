@@ -38,11 +38,11 @@ def test_entry_point_is_main() -> None:
 
 def test_help_names_every_command_and_the_exit_status() -> None:
     text = in_this_process("--help").accepted()
-    for words in ("run", "array", "info", "--debug", "--version", "Exit status"):
+    for words in ("run", "inspect", "array", "info", "--debug", "--version", "Exit status"):
         assert words in text
 
 
-@pytest.mark.parametrize("command", ["run", "array", "info"])
+@pytest.mark.parametrize("command", ["run", "inspect", "array", "info"])
 def test_help_of_a_command(command: str) -> None:
     assert f"onnx-argmax {command}" in in_this_process(command, "--help").accepted()
 
@@ -50,7 +50,7 @@ def test_help_of_a_command(command: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "Missing command; there are run, array, bench, info"),
+        ((), "Missing command; there are run, inspect, array, bench, info"),
         (("arry",), "No such command 'arry'"),
         (("--frobnicate",), "No such option"),
         (("array",), "Missing argument 'SOURCE'"),
@@ -67,6 +67,10 @@ def test_help_of_a_command(command: str) -> None:
         (("array", "a.npy", "--axis", "0", "--output", "a.npz"), "allowed: .npy"),
         (("run",), "Missing argument 'MODEL'"),
         (("run", "m.onnx", "--output", "a"), "allowed: .npz or .npy"),
+        (("run", "m.onnx", "--runtime", "ort"), "'ort' is no runtime; allowed: onnxruntime, ref"),
+        (("run", "m.onnx", "--threads", "0"), "--threads"),
+        (("inspect",), "Missing argument 'MODEL'"),
+        (("inspect", "m.onnx", "--output", "a.npz"), "No such option"),
     ],
 )
 def test_wrong_use_is_status_2_and_one_line(arguments: tuple[str, ...], words: str) -> None:
@@ -202,11 +206,12 @@ def test_without_the_extra(module: str) -> None:
     outcome.refused(module, 'pip install "onnx-argmax[cli]"')
 
 
-def test_run_without_onnx() -> None:
+@pytest.mark.parametrize("command", ["run", "inspect"])
+def test_a_model_without_onnx(command: str) -> None:
     outcome = python(
         "-c",
         "import sys; sys.modules['onnx'] = None\n"
-        "from onnx_argmax.cli import main; sys.exit(main(['run', 'model.onnx']))",
+        f"from onnx_argmax.cli import main; sys.exit(main([{command!r}, 'model.onnx']))",
     )
     outcome.refused("onnx", 'pip install "onnx-argmax[cli,onnx]"')
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,22 @@ from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from models import AROUND, argmax_model, argmax_node, model_of  # noqa: E402
 
 SCORES = np.array([[2, 1, 2], [3, 10, 10]], np.float32)
-BY = f"onnx_argmax.reference, level {onnx_argmax.build_info().level}"
+LEVEL = onnx_argmax.build_info().level
+BY = {
+    "onnxruntime": f"OnnxArgMaxExecutionProvider, level {LEVEL}",
+    "reference": f"onnx_argmax.reference, level {LEVEL}",
+}
+has_onnxruntime = pytest.mark.skipif(
+    find_spec("onnxruntime") is None, reason="onnxruntime is not installed"
+)
+RUNTIMES = [pytest.param("onnxruntime", marks=has_onnxruntime), "reference"]
+
+
+@pytest.fixture(params=RUNTIMES, autouse=True)
+def runtime(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Every test runs on both, except in processes of their own, which take the default."""
+    monkeypatch.setattr("onnx_argmax.cli.run.chosen_runtime", lambda asked: asked or request.param)
+    return request.param
 
 
 @pytest.fixture
@@ -60,17 +76,18 @@ def rows(printed: str) -> list[list[str]]:
 # The example, as the README has it.
 
 
-def test_digits_example() -> None:
-    outcome = in_process(
-        "run", DIGITS / "digits.onnx", DIGITS / "digits.npz", "--compare", "label"
-    )
+def test_digits_example(runtime: str) -> None:
+    files = [DIGITS / "digits.onnx", DIGITS / "digits.npz"]
+    outcome = in_process("run", *files, "--compare", "label", "--runtime", runtime)
     printed = outcome.accepted()
-    assert ["ArgMax", "graph", "13", "13", BY] in rows(printed)
+    assert ["ArgMax", "graph", "13", "13", BY[runtime]] in rows(printed)
     assert "label: 349 of 360 agree with 'label'" in printed
     assert "[7 6 3 7 7 3 2 8" in printed
 
 
-def test_digits_readme_shows_what_is_printed() -> None:
+def test_digits_readme_shows_what_is_printed(runtime: str) -> None:
+    if runtime == "reference":
+        pytest.skip("the README shows the other runtime")
     readme = (DIGITS / "README.md").read_text(encoding="utf-8")
     _, command, _, shown, *_ = readme.split("```")
     files = [DIGITS / "digits.onnx", DIGITS / "digits.npz"]
@@ -80,7 +97,8 @@ def test_digits_readme_shows_what_is_printed() -> None:
 
 
 def comparable(text: str) -> list[str]:
-    """The lines without what depends on the machine: the level, the last digits of floats."""
+    """The lines without what depends on the machine: level, versions, last digits of floats."""
+    text = re.sub(r"(ONNX Runtime) [\d.]+\d", r"\1", text)
     text = re.sub(r"\d\.\d+e-\d\d", "FLOAT", text)
     lines = [line.partition(", level")[0].rstrip() for line in text.strip().splitlines()]
     return [line for line in lines if set(line) - set(" ─")]
@@ -99,9 +117,9 @@ def test_digits_example_is_what_its_maker_says() -> None:
 # Inputs in every form.
 
 
-def test_npz(model: Path, scores: Path) -> None:
+def test_npz(model: Path, scores: Path, runtime: str) -> None:
     printed = in_this_process("run", model, scores).accepted()
-    assert ["labels", "graph", "13", "13", BY] in rows(printed)
+    assert ["labels", "graph", "13", "13", BY[runtime]] in rows(printed)
     assert ["reduced", "int64", "(2,)", "[0 1]"] in rows(printed)
 
 
@@ -380,19 +398,22 @@ def test_every_argmax_is_listed_wherever_it_is(around: str, scores: Path, tmp_pa
 
 
 @pytest.mark.parametrize(("opset", "version"), [(1, 1), (10, 1), (11, 11), (12, 12), (19, 13)])
-def test_version_of_each_opset(opset: int, version: int, scores: Path, tmp_path: Path) -> None:
+def test_version_of_each_opset(
+    opset: int, version: int, scores: Path, tmp_path: Path, runtime: str
+) -> None:
     path = saved(tmp_path / "m.onnx", argmax_model(opset=opset, axis=1))
     printed = in_this_process("run", path, scores).accepted()
-    assert ["labels", "graph", str(opset), str(version), BY] in rows(printed)
+    assert ["labels", "graph", str(opset), str(version), BY[runtime]] in rows(printed)
 
 
-def test_node_without_a_name_and_model_without_argmax(tmp_path: Path) -> None:
+def test_node_without_a_name_and_model_without_argmax(tmp_path: Path, runtime: str) -> None:
     nameless = argmax_model(axis=0)
     nameless.graph.node[0].name = ""
     np.savez(tmp_path / "s.npz", data=SCORES)
     path = saved(tmp_path / "m.onnx", nameless)
     printed = in_this_process("run", path, tmp_path / "s.npz").accepted()
-    assert ["(output reduced)", "graph", "13", "13", BY] in rows(printed)
+    called = "(node 0, output reduced)"
+    assert [called, "graph", "13", "13", BY[runtime]] in rows(printed)
     np.savez(tmp_path / "s.npz", data=SCORES[0])
     path = saved(tmp_path / "m.onnx", identity(TensorProto.FLOAT))
     printed = in_this_process("run", path, tmp_path / "s.npz").accepted()

@@ -23,6 +23,7 @@ MODULES = {
     "onnx_argmax.operator": (),
     "onnx_argmax.reference": ("onnx",),
     "onnx_argmax.backend": ("onnx",),
+    "onnx_argmax.ort": ("onnxruntime", "onnx"),
     "onnx_argmax.cli": ("typer", "rich"),
 }
 every_module = pytest.mark.parametrize("name", MODULES)
@@ -35,10 +36,11 @@ def load(name: str) -> ModuleType:
 
 
 def test_public_modules_are_known() -> None:
+    # By its name's end, pkgutil takes the library for ONNX Runtime for a module.
     found = {
         f"onnx_argmax.{module.name}"
         for module in pkgutil.iter_modules(onnx_argmax.__path__)
-        if not module.name.startswith("_")
+        if not module.name.startswith(("_", "libonnx_argmax_ep"))
     }
     assert {"onnx_argmax", *found} == set(MODULES)
 
@@ -84,8 +86,9 @@ def test_public_definitions_are_documented(name: str) -> None:
             assert inspect.getdoc(value), public
 
 
-# The array function is defined in a private module, where doctest finds it.
-@pytest.mark.parametrize("name", [*list(MODULES)[1:-1], "onnx_argmax._argmax"])
+# The array function is defined in a private module, where doctest finds it. The example of
+# onnx_argmax.ort registers a library, so test_ort_session.py runs it in a process of its own.
+@pytest.mark.parametrize("name", [*list(MODULES)[1:-2], "onnx_argmax._argmax"])
 def test_examples_in_docstrings(name: str) -> None:
     results = doctest.testmod(load(name))
     assert results.attempted
@@ -154,10 +157,11 @@ IMPORTS = """
     [
         "",
         "import onnx_argmax.operator",
+        "import onnx_argmax.ort; onnx_argmax.ort.get_library_path()",
         "onnx_argmax.argmax(numpy.arange(3)); onnx_argmax.build_info()",
         "onnx_argmax.argmax(b'123', dtype='int8')",
     ],
-    ids=["import", "operator", "numpy array", "bytes"],
+    ids=["import", "operator", "ort", "numpy array", "bytes"],
 )
 def test_numpy_alone_is_imported(then: str) -> None:
     """Neither onnx nor ml_dtypes, torch, typer, rich, array_api_compat or anything else."""

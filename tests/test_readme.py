@@ -1,21 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The README's Python examples run, one after the other, as a reader would paste them."""
+"""The Python examples of the pages run, one after the other, as a reader would paste them."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
-README = Path(__file__).parents[1] / "README.md"
+import pytest
+
+from programs import run_program
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+
+# Blocks of each page: one for each door that Python code uses.
+PAGES = {"README.md": 5, "docs/onnxruntime.md": 2}
 
 
-def test_examples_of_the_readme_run() -> None:
-    blocks = re.findall(r"^```python\n(.*?)^```", README.read_text("utf-8"), re.M | re.S)
-    assert len(blocks) >= 4  # one for each door that Python code uses
-    names: dict[str, Any] = {}
-    for block in blocks:
-        exec(compile(block, str(README), "exec"), names)
+@pytest.mark.parametrize(("page", "least"), PAGES.items())
+def test_examples_of_a_page_run(page: str, least: int) -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text("utf-8"), re.M | re.S)
+    assert len(blocks) >= least
+    run_program("\n".join(blocks))
 
 
 def test_the_first_command_names_files_that_exist() -> None:

@@ -16,6 +16,8 @@ import onnx.inliner
 import onnx.shape_inference
 
 from onnx_argmax._model_nodes import check_nodes
+from onnx_argmax._model_scopes import model_scopes
+from onnx_argmax._model_uses import MOST_NODES, nodes_written_out
 
 __all__ = ["MOST_MESSAGE_BYTES", "check_model", "check_node", "external_tensors", "one_line"]
 
@@ -63,6 +65,12 @@ def check_model(
     if path is None:
         _check_data(model, name)
     model = _in_todays_words(model)
+    written = nodes_written_out(model, model_scopes(model)) if model.functions else 0
+    if MOST_NODES < written < float("inf"):  # onnx itself names those that go in a circle
+        raise ValueError(
+            f"{name}: its functions call one another so often that they are {written} nodes "
+            f"where they are called; up to {MOST_NODES} are taken"
+        )
     # Before the checker, whose words for an attribute's fault name neither node nor opset.
     check_nodes(model, name)
     with _invalid(name):

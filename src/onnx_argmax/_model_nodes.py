@@ -17,7 +17,15 @@ from onnx_argmax.operator import (
     version_for_opset,
 )
 
-__all__ = ["check_nodes", "is_argmax", "node_attributes", "node_words", "with_prefix"]
+__all__ = [
+    "check_nodes",
+    "declared_types",
+    "is_argmax",
+    "node_attributes",
+    "node_words",
+    "tensor_shape",
+    "with_prefix",
+]
 
 _QUANTIZING: Final = ("QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear")
 
@@ -90,7 +98,7 @@ def _check_scope(
     *,
     has_caller: bool,
 ) -> None:
-    types = {**outer, **_types(scope)}
+    types = {**outer, **declared_types(scope)}
     indices: set[str] = set()
     for node in scope.node:
         if not has_caller:
@@ -137,22 +145,26 @@ def _check_node(
     # An attribute that a function's caller sets is not known here; the run checks it.
     linked = any(attribute.ref_attr_name for attribute in node.attribute)
     try:
-        version.infer(tensor.elem_type or None, None if linked else _shape(tensor), attributes)
+        version.infer(
+            tensor.elem_type or None, None if linked else tensor_shape(tensor), attributes
+        )
     except (TypeError, ValueError) as error:
         raise with_prefix(f"{where}: input {node.input[0]!r}", error) from error
 
 
-def _types(scope: onnx.GraphProto | onnx.FunctionProto) -> dict[str, onnx.TypeProto]:
+def declared_types(scope: onnx.GraphProto | onnx.FunctionProto) -> dict[str, onnx.TypeProto]:
+    """Types of a scope's values, by name, as far as it says or shape inference has found out."""
     values = list(scope.value_info)
     types: dict[str, onnx.TypeProto] = {}
     if isinstance(scope, onnx.GraphProto):
-        values += scope.input
+        values += (*scope.output, *scope.input)
         for tensor in scope.initializer:
             types[tensor.name] = onnx.helper.make_tensor_type_proto(tensor.data_type, tensor.dims)
     return types | {value.name: value.type for value in values}
 
 
-def _shape(tensor: onnx.TypeProto.Tensor) -> tuple[Dimension, ...] | None:
+def tensor_shape(tensor: onnx.TypeProto.Tensor) -> tuple[Dimension, ...] | None:
+    """Dimensions of a tensor; None as a whole where not even the rank is known."""
     if not tensor.HasField("shape"):
         return None
     return tuple(

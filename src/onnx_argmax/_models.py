@@ -21,7 +21,7 @@ from onnx_argmax._model_checks import (
     one_line,
 )
 
-__all__ = ["load_model"]
+__all__ = ["load_model", "read_model"]
 
 _MODEL_FIELDS: Final = onnx.ModelProto.DESCRIPTOR.fields_by_number
 _VARINT: Final = 0
@@ -30,7 +30,9 @@ _MOST_DIGITS: Final = 18
 """Of a number of bytes: as many as a signed 64-bit integer surely holds."""
 
 
-def load_model(path: str | os.PathLike[str]) -> onnx.ModelProto:
+def load_model(
+    path: str | os.PathLike[str], *, more_than_a_message: bool = True
+) -> onnx.ModelProto:
     """Read a model with its external data, and check it.
 
     The format follows from the name's end, as in ``onnx.load``: protobuf, unless it is one of
@@ -40,11 +42,14 @@ def load_model(path: str | os.PathLike[str]) -> onnx.ModelProto:
     ----------
     path : str or path
         The model's file; external data is looked for beside it.
+    more_than_a_message : bool
+        Whether external data is read that makes the model larger than the 2 GiB that can be
+        serialised again; if not, all of it stays in its files then.
 
     Returns
     -------
     onnx.ModelProto
-        The checked model, all its tensors in memory.
+        The checked model, all its tensors in memory unless they stay in their files.
 
     Raises
     ------
@@ -61,19 +66,32 @@ def load_model(path: str | os.PathLike[str]) -> onnx.ModelProto:
         When the model is larger than this machine's memory.
     """
     path = Path(path)
-    model = _parse(path, _read(path))
+    model = read_model(path)
     external = list(external_tensors(model))
     if not external:
         return check_model(model, name=str(path))
     total = model.ByteSize() + _external_bytes(path, external)
-    _check_memory(path, total)
+    if more_than_a_message or total <= MOST_MESSAGE_BYTES:
+        _check_memory(path, total)
     if total <= MOST_MESSAGE_BYTES:
         _load_external(path, external)
         return check_model(model, name=str(path))
     # Too large to be serialised for the checks once everything is in it.
     model = check_model(model, name=str(path), path=path)
-    _load_external(path, list(external_tensors(model)))
+    if more_than_a_message:
+        _load_external(path, list(external_tensors(model)))
     return model
+
+
+def read_model(path: Path) -> onnx.ModelProto:
+    """Read a model's file as it is: without external data, which may be missing, and unchecked.
+
+    Raises
+    ------
+    OSError, ValueError, MemoryError
+        As for :func:`load_model`, where they are about the file itself.
+    """
+    return _parse(path, _read(path))
 
 
 def _read(path: Path) -> bytes:

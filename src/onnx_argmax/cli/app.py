@@ -15,6 +15,7 @@ import typer
 
 from onnx_argmax import __version__, argmax
 from onnx_argmax.cli.errors import message_of, report
+from onnx_argmax.cli.evaluation import RUNTIMES
 from onnx_argmax.cli.standard_output import show_text
 
 __all__ = ["app", "call"]
@@ -102,7 +103,7 @@ _Help = Annotated[
 
 # Texts for help stand in the decorators, as Python leaves out docstrings under -OO.
 @app.callback(
-    help="ONNX ArgMax: run a model, or reduce an array in a file.",
+    help="ONNX ArgMax: run or inspect a model, or reduce an array in a file.",
     epilog="Exit status: 0 success, 1 an error, 2 wrong use.",
     add_help_option=False,
     invoke_without_command=True,
@@ -128,9 +129,9 @@ def _root(
 @app.command(
     help="""Run an ONNX model on inputs from files.
 
-    Shows the outputs and what ran the ArgMax nodes. The model runs on ONNX's reference
-    evaluator with this package's ArgMax. An output that differs from a folder's output_0.pb
-    makes the exit status 1; --compare never does.
+    Shows the outputs and what ran the ArgMax nodes, which is always this package: as a provider
+    of ONNX Runtime where onnxruntime is installed, else on ONNX's reference evaluator. An output
+    that differs from a folder's output_0.pb makes the exit status 1; --compare never does.
     """,
     add_help_option=False,
 )
@@ -163,13 +164,64 @@ def run(
             "(labels, for example), which is then no input. May be given several times.",
         ),
     ] = None,
+    runtime: Annotated[
+        str | None,
+        typer.Option(
+            metavar="|".join(RUNTIMES),
+            help="What runs the model; by default onnxruntime where it is installed.",
+        ),
+    ] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Most threads that ONNX Runtime uses, or an ArgMax on the reference evaluator.",
+        ),
+    ] = None,
+    profile: Annotated[
+        bool,
+        typer.Option("--profile", help="Show what part of the model's time each ArgMax took."),
+    ] = False,
     debug: _Debug = False,
     show_help: _Help = False,
 ) -> None:
     _check_suffix("--output", output, ".npz", ".npy")
+    _check_runtime(runtime)
     from onnx_argmax.cli.run import RunJob, run_model
 
-    run_model(RunJob(model, inputs or [], output, compare or []))
+    run_model(
+        RunJob(
+            model=model,
+            inputs=inputs or [],
+            output=output,
+            compare=compare or [],
+            runtime=runtime,
+            threads=threads,
+            profile=profile,
+        )
+    )
+
+
+@app.command(
+    help="""Show every ArgMax of an ONNX model, and who could run it.
+
+    Those in subgraphs and functions are shown too. The model is not run and need not be valid,
+    and neither its external data nor onnxruntime is needed.
+    """,
+    add_help_option=False,
+)
+def inspect(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", readable=False, help="The ONNX model's file.")
+    ],
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    debug: _Debug = False,
+    show_help: _Help = False,
+) -> None:
+    from onnx_argmax.cli.inspect import inspect_model
+
+    inspect_model(model, as_json=json)
 
 
 @app.command(
@@ -340,6 +392,14 @@ def _check_dtype(name: str) -> None:
     except TypeError as error:
         message = str(error).removeprefix("dtype: ")
         raise typer.BadParameter(message, param_hint="'--dtype'") from error
+
+
+def _check_runtime(runtime: str | None) -> None:
+    if runtime is not None and runtime not in RUNTIMES:
+        raise typer.BadParameter(
+            f"{runtime!r} is no runtime; allowed: {', '.join(RUNTIMES)}",
+            param_hint="'--runtime'",
+        )
 
 
 def _check_suffix(option: str, path: Path | None, *allowed: str) -> None:

@@ -9,7 +9,7 @@ import stat
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Final
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from onnx_argmax.cli.errors import CommandError
 __all__ = ["check_writable", "write_npy", "write_npz"]
 
 _Array = np.ndarray[Any, np.dtype[Any]]
+
+_OF_ANOTHER_LIBRARY: Final = 2
+"""What ``dtype.isbuiltin`` says of a type that is not NumPy's own."""
 
 
 def check_writable(path: Path, *, keep: Iterable[Path]) -> None:
@@ -82,6 +85,9 @@ def write_npz(path: Path, arrays: Mapping[str, _Array]) -> None:
 def _write_array(file: IO[bytes], array: _Array) -> None:
     # Strings come out of a model as Python objects, which only a pickle could hold.
     plain = array.astype(np.str_) if array.dtype.hasobject else array
+    if plain.dtype.isbuiltin == _OF_ANOTHER_LIBRARY:
+        # As raw items of its size: not all such types have a name that NumPy would read again.
+        plain = plain.view(np.dtype((np.void, plain.dtype.itemsize)))
     np.lib.format.write_array(file, np.asanyarray(plain), allow_pickle=False)
 
 

@@ -12,18 +12,19 @@ from typing import Any, Final, cast
 import numpy as np
 import onnx
 
-from onnx_argmax import build_info
 from onnx_argmax._model_inputs import check_inputs
+from onnx_argmax._model_scopes import argmax_nodes, model_scopes
 from onnx_argmax._models import load_model
-from onnx_argmax.backend import PreparedModel
 from onnx_argmax.cli.compare import agreement, difference, is_array
-from onnx_argmax.cli.errors import CommandError, message_of
+from onnx_argmax.cli.errors import CommandError
+from onnx_argmax.cli.evaluation import REFERENCE, Evaluation, chosen_runtime, has_onnxruntime
 from onnx_argmax.cli.folder import Expected
 from onnx_argmax.cli.inputs import input_files, read_inputs
-from onnx_argmax.cli.nodes import ArgMaxNode, argmax_nodes
 from onnx_argmax.cli.outputs import check_writable, write_npy, write_npz
+from onnx_argmax.cli.standard_error import without_stderr
 from onnx_argmax.cli.standard_output import check_open
 from onnx_argmax.cli.tables import Cell, Values, show_line, show_table
+from onnx_argmax.operator import version_for_opset
 
 __all__ = ["RunJob", "run_model"]
 
@@ -31,6 +32,8 @@ __all__ = ["RunJob", "run_model"]
 _ELEMENTS: Final = 3
 """Elements of a sequence that are shown."""
 
+
+_LEAST_PERCENT: Final = 0.1
 
 _LONGEST_NAME: Final = 2**16 - 1 - len(".npy")
 """Bytes of an output's name: a zip archive counts those of a member's in 16 bits."""
@@ -45,6 +48,10 @@ class RunJob:
     output: Path | None
     compare: list[str]
     """Each ``OUTPUT=KEY``, or one name for both."""
+    runtime: str | None = None
+    """One of ``RUNTIMES``; None for the best that is installed."""
+    threads: int | None = None
+    profile: bool = False
 
 
 def run_model(job: RunJob) -> None:
@@ -60,8 +67,10 @@ def run_model(job: RunJob) -> None:
         check_writable(job.output, keep=[job.model, *input_files(job.inputs)])
     if job.output is None or job.compare:
         check_open()
+    runtime = chosen_runtime(job.runtime)
     with warnings.catch_warnings(action="ignore"):  # that a text format is experimental
-        model = load_model(job.model)
+        # ONNX Runtime itself reads what is too large to be handed over to it.
+        model = load_model(job.model, more_than_a_message=runtime == REFERENCE)
     names = [value.name for value in model.graph.output]
     if job.output is not None:
         _check_holds(job.output, model)
@@ -70,9 +79,9 @@ def run_model(job: RunJob) -> None:
     takes = {value.name for value in model.graph.input}
     inputs = check_inputs(model, {n: v for n, v in given.values.items() if n in takes})
 
-    # Asked before the run, as an environment variable that is no good is found out here.
-    level = build_info().level
-    results = _evaluate(job.model, model, inputs)
+    nodes = _rows_of_nodes(model)
+    evaluation = _evaluate(job, runtime, model, inputs)
+    results = evaluation.outputs
 
     agreements = [
         agreement(output, results[output], key, given.values[key]) for output, key in compared
@@ -84,7 +93,8 @@ def run_model(job: RunJob) -> None:
     }
     if job.output is not None:
         _write(job.output, results)
-    _show_nodes(argmax_nodes(model), level)
+    show_line(_runtime_words(job, evaluation))
+    _show_nodes(nodes, evaluation)
     _show_outputs(results, given.expected, differences)
     for line in agreements:
         show_line(line)
@@ -149,15 +159,15 @@ def _check_members(path: Path, names: list[str]) -> None:
         found |= both
 
 
-def _evaluate(path: Path, model: onnx.ModelProto, inputs: dict[str, Any]) -> dict[str, Any]:
-    try:
-        prepared = PreparedModel(model)
-        # What overflows or is no number is an answer in ONNX, nothing to warn of.
-        with np.errstate(all="ignore"):
-            results = prepared.run(inputs)
-    except Exception as error:
-        raise CommandError(f"{path}: the model failed as it ran: {message_of(error)}") from error
-    return dict(zip(prepared.output_names, results, strict=True))
+def _evaluate(
+    job: RunJob, runtime: str, model: onnx.ModelProto, inputs: dict[str, Any]
+) -> Evaluation:
+    if runtime == REFERENCE:
+        from onnx_argmax.cli.on_reference import run_on_reference as run
+    else:
+        with without_stderr():
+            from onnx_argmax.cli.on_onnxruntime import run_on_onnxruntime as run
+    return run(job.model, model, inputs, threads=job.threads, profile=job.profile)
 
 
 def _write(path: Path, results: dict[str, Any]) -> None:
@@ -168,24 +178,44 @@ def _write(path: Path, results: dict[str, Any]) -> None:
         write_npz(path, arrays)
 
 
-def _show_nodes(nodes: list[ArgMaxNode], level: str) -> None:
+def _runtime_words(job: RunJob, evaluation: Evaluation) -> str:
+    chosen = job.runtime is not None or has_onnxruntime()
+    reason = "" if chosen else ", as onnxruntime is not installed"
+    took = f", {evaluation.seconds * 1e3:.3f} ms" if evaluation.seconds is not None else ""
+    return f"Run by {evaluation.runtime}{reason}{took}.\n"
+
+
+def _rows_of_nodes(model: onnx.ModelProto) -> list[tuple[str, ...]]:
+    return [
+        (
+            found.label,
+            found.scope.place,
+            str(opset := found.scope.opset or 1),
+            str(version_for_opset(opset).since_version),
+        )
+        for found in argmax_nodes(model_scopes(model))
+    ]
+
+
+def _show_nodes(nodes: list[tuple[str, ...]], evaluation: Evaluation) -> None:
     if not nodes:
         show_line("The model has no ArgMax node.")
         return
-    show_table(
-        "ArgMax nodes",
-        ("node", "in", "opset", "version", "run by"),
-        [
-            (
-                node.name,
-                node.place,
-                str(node.opset),
-                str(node.version.since_version),
-                f"onnx_argmax.reference, level {level}",
-            )
-            for node in nodes
-        ],
-    )
+    columns = ("node", "in", "opset", "version", "run by")
+    rows = [(*row, run.by) for row, run in zip(nodes, evaluation.nodes, strict=True)]
+    if evaluation.seconds is not None:
+        columns = (*columns, "time")
+        shares = [_share(run.seconds, evaluation.seconds) for run in evaluation.nodes]
+        rows = [(*row, share) for row, share in zip(rows, shares, strict=True)]
+    show_table("ArgMax nodes", columns, rows)
+
+
+def _share(seconds: float | None, total: float) -> str:
+    """Part of the whole model's time, in words."""
+    if seconds is None:
+        return "did not run"
+    percent = 100 * seconds / total if total else 0
+    return f"{percent:.1f} %" if percent >= _LEAST_PERCENT else f"below {_LEAST_PERCENT} %"
 
 
 def _show_outputs(
