@@ -28,7 +28,7 @@ function(add_level name)
   # GCC 12 takes the undefined operands in its own AVX-512 header for a mistake.
   target_compile_options(${target} PRIVATE
     -O3 -fno-exceptions -fno-rtti ${warnings} ${LEVEL_FLAGS}
-    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+    "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-uninitialized>")
   target_sources(onnx_argmax_core PRIVATE $<TARGET_OBJECTS:${target}>)
   # A weak symbol made with this level's instructions could be the copy that the linker keeps
   # for everybody, and so end the process on a machine without them.

@@ -35,9 +35,10 @@ from samples import (
 
 VECTOR_BYTES: Final = (16, 32, 64)
 # Rows: vectors of a group, in one of which the largest element is looked for at the end, and of a
-# window of groups.
+# window of groups; from a window on, groups are larger.
 GROUP_VECTORS: Final = 4
 WINDOW_VECTORS: Final = 256 * GROUP_VECTORS
+LARGE_WINDOW_VECTORS: Final = 4 * WINDOW_VECTORS
 # Columns: most bytes of a tile's keys, where one pass of channels does and where more are needed,
 # and most columns where indices outgrow their lanes.
 ONE_PASS_TILE_BYTES: Final = 4096
@@ -187,6 +188,23 @@ def test_lanes_narrower_than_the_index(element_type: ElementType, name: str, lev
     with running(Setting(level, 1)) as setting:
         for length in (*range(32_766, 32_770), *range(65_534, 65_539), 131_073):
             check(ARRANGEMENTS[name], element_type, length, [setting])
+
+
+@every_level
+@every_type
+def test_windows_of_a_long_row(element_type: ElementType, level: str) -> None:
+    """Where windows meet: the largest element on either side, alone and tied with the other's."""
+    window = LARGE_WINDOW_VECTORS * max(VECTOR_BYTES) // element_type.itemsize
+    length = 2 * window + 5
+    low, tops = LOWEST_BITS[element_type], {LARGEST_BITS[element_type], *NAN_BITS[element_type]}
+    spots = (0, window // 4 - 1, window // 4, window - 1, window, 2 * window, length - 1)
+    with running(Setting(level, 1)):
+        for first, second in itertools.combinations_with_replacement(spots, 2):
+            for top in tops:
+                bits = _with(np.full(length, low), {first: top, second: top})
+                row = from_bits(element_type, bits)
+                assert argmax(row, 0, False) == first
+                assert argmax(row, 0, False, True) == second
 
 
 @every_level

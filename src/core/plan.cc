@@ -11,10 +11,12 @@ namespace {
 // Folding pays from so many vectors of elements on; below, the merge of the folds costs more.
 constexpr int64_t kFoldVectors = 8;
 
-// Adjacent rows of so few elements are taken apart into columns: steps as short as these are
-// shuffles of whole vectors, while the rows kernel reads 16 bytes for each row (rows of 2 uint8:
-// 1.5 GB/s by rows, 6.4 by columns; of 3 float32: 8 and 17; of 3 float64: 20 and 16).
+// Adjacent rows of so few elements and bytes are taken apart into columns: steps as short as these
+// are shuffles of whole vectors, while the short rows kernel reads 16 bytes of each row (rows of 2
+// uint8: 1.5 GB/s by rows, 6.4 by columns; of 4 float32: 17 and 21; of 3 float64: 19 and 23; of 4
+// float64: 24 and 20).
 constexpr int64_t kTinyRow = 4;
+constexpr int64_t kTinyRowBytes = 24;
 
 // The kept axes (with kFlatten: all but the one that is walked as the reduced one), in the
 // order of the caller's shape.
@@ -128,7 +130,7 @@ Walk choose_walk(const Plan& plan, int vector_bytes) {
   if (stride == item) {
     const int64_t row_bytes = plan.length * item;
     const bool tiny =
-        plan.length <= kTinyRow && row_bytes < kShortRowReach && inner.stride_bytes == row_bytes;
+        plan.length <= kTinyRow && row_bytes <= kTinyRowBytes && inner.stride_bytes == row_bytes;
     if (tiny) return Walk::kPackedColumns;
     return plan.byte_swapped ? Walk::kPackedRows : Walk::kRows;
   }

@@ -32,6 +32,19 @@ bool is_past_caches(const Plan& plan) {
   return plan.positions >= kPastCachesBytes / plan.out_item_size;
 }
 
+// How far ahead of a tile that is packed memory is asked for (rows of 2 float32: 8.6 GB/s without,
+// 17.5 with 4 to 16 KiB; of 3: 14, and 19 with 4 or 8).
+constexpr uintptr_t kPackAheadBytes = 8 * 1024;
+
+// The address may be nobody's, which a prefetch may name but a pointer must not.
+void prefetch_lines(const uint8_t* tile, int64_t bytes) {
+  for (int64_t line = 0; line < bytes; line += kLineBytes) {
+    const uintptr_t address =
+        reinterpret_cast<uintptr_t>(tile) + static_cast<uintptr_t>(line) + kPackAheadBytes;
+    __builtin_prefetch(reinterpret_cast<const void*>(address));
+  }
+}
+
 // Where a tile's positions lie: at a stride where they are in one run of the innermost
 // dimension, else at offsets (Scratch).
 struct Places {
@@ -366,6 +379,9 @@ Found Worker::packed_columns(const Unit& unit, const Places& places) {
   const int64_t pitch = round_up(unit.count * plan_.item_size, kernels_.vector_bytes);
   const Channels channels{plan_.data + unit.from * plan_.stride_bytes, plan_.stride_bytes,
                           unit.channels()};
+  if (places.in_offsets == nullptr && places.in_stride <= kLineBytes) {
+    prefetch_lines(channels.data + places.in_start, unit.count * places.in_stride);
+  }
   // Lanes beyond the last column are reduced and thrown away; they hold something defined.
   const int64_t used = unit.count * plan_.item_size;
   if (used < pitch) {
