@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,9 +18,11 @@ from benchmarks.measure import Timing, interleaved
 from benchmarks.peers import Peer, Prepared, Task, UnsupportedError, prepared
 from benchmarks.probes import Prober
 
-__all__ = ["CaseResult", "PeerResult", "WrongAnswerError", "run_case"]
+__all__ = ["CaseResult", "PeerResult", "Prepare", "WrongAnswerError", "run_case"]
 
 _OURS = "onnx-argmax"
+
+Prepare = Callable[[Task], Prepared]
 
 
 class WrongAnswerError(Exception):
@@ -85,8 +87,11 @@ def run_case(
     peers: Sequence[Peer],
     absent: dict[str, str],
     prober: Prober,
+    prepare: Prepare = ours.prepare,
 ) -> Iterator[CaseResult]:
     """Measure a case on each number of threads, in one process and on the same data.
+
+    ``prepare`` makes this package's own call ready.
 
     Raises
     ------
@@ -98,7 +103,7 @@ def run_case(
     wanted = expected(arranged.view, case.axis, select_last_index=case.select_last_index)
     for count in threads:
         with cpus.only(count):
-            yield _measure(case, count, arranged, wanted, peers, absent, prober)
+            yield _measure(case, count, arranged, wanted, peers, absent, prober, prepare)
 
 
 def _measure(
@@ -109,11 +114,12 @@ def _measure(
     peers: Sequence[Peer],
     absent: dict[str, str],
     prober: Prober,
+    prepare: Prepare,
 ) -> CaseResult:
     task = Task(
         arranged.view, case.axis, case.select_last_index, case.result, case.overhead, threads
     )
-    mine = ours.prepare(task)
+    mine = prepare(task)
     mine.call()
     if not _gives(mine, wanted):
         raise WrongAnswerError(f"{case.name} on {threads} threads: the answer is wrong")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ONNX Runtime's CPU provider, with input and output bound to memory."""
+"""ONNX Runtime, its CPU provider or this package's, with input and output bound to memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchmarks.peers.onnx_model import (
     rank_kept,
 )
 
-__all__ = ["WithOnnxRuntime"]
+__all__ = ["WithOnnxRuntime", "WithProvider"]
 
 _ONLY_FATAL = 4
 
@@ -32,6 +32,9 @@ class WithOnnxRuntime:
 
         self._runtime: Any = onnxruntime
 
+    def _session(self, model: bytes, options: Any) -> Any:
+        return self._runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
     def prepare(self, task: Task) -> Prepared:
         runtime = self._runtime
         options = runtime.SessionOptions()
@@ -40,9 +43,7 @@ class WithOnnxRuntime:
         # Its threads spin while a run lasts, as ever, but not on into the next one's turn.
         options.add_session_config_entry("session.force_spinning_stop", "1")
         try:
-            session = runtime.InferenceSession(
-                model_of(task), options, providers=["CPUExecutionProvider"]
-            )
+            session = self._session(model_of(task), options)
         except Exception as error:  # its exceptions have no common class of their own
             raise UnsupportedError(str(error).splitlines()[0]) from error
         readable, copy = native_copy(task)
@@ -68,3 +69,14 @@ class WithOnnxRuntime:
             return memory
 
         return Prepared(run, lambda: result, copies=copy is not None)
+
+
+class WithProvider(WithOnnxRuntime):
+    """The same sessions, with this package's provider in front of the CPU one."""
+
+    name = "onnx-argmax in ONNX Runtime"
+
+    def _session(self, model: bytes, options: Any) -> Any:
+        from onnx_argmax.ort import InferenceSession
+
+        return InferenceSession(model, options)

@@ -48,14 +48,14 @@ inline Vector<typename Order::Lane> group_max(const uint8_t* group) {
   for (int line = 0; line < kGroup * kVectorBytes; line += kLineBytes) {
     prefetch_ahead(group + line, kAheadBytes);
   }
-  Vector<Lane> keys[kGroup];
-  for (int i = 0; i < kGroup; ++i) {
-    keys[i] = Order::rough(load<Vector<Lane>>(group + i * kVectorBytes));
-  }
-  for (int half = kGroup / 2; half > 0; half /= 2) {
-    for (int i = 0; i < half; ++i) keys[i] = max(keys[i], keys[i + half]);
-  }
-  return keys[0];
+  constexpr int kChains = 4;  // enough to hide a maximum's latency, few enough for 16 registers
+  const auto rough_at = [=](int i) {
+    return Order::rough(load<Vector<Lane>>(group + i * kVectorBytes));
+  };
+  Vector<Lane> keys[kChains];
+  for (int i = 0; i < kChains; ++i) keys[i] = rough_at(i);
+  for (int i = kChains; i < kGroup; ++i) keys[i % kChains] = max(keys[i % kChains], rough_at(i));
+  return max(max(keys[0], keys[1]), max(keys[2], keys[3]));
 }
 
 // The largest rough key of some elements, and where the group begins that it stands in.
