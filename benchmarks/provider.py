@@ -93,7 +93,7 @@ def _table(results: Sequence[CaseResult]) -> Table:
             )
         )
     columns = ("case", "threads", "ours", "CPU provider", "ratio", "at most", "of limit")
-    return Table("The provider beside ONNX Runtime's CPU provider", columns, rows)
+    return Table("The provider beside ONNX Runtime's CPU provider", columns, rows, apart=True)
 
 
 if __name__ == "__main__":

@@ -309,6 +309,25 @@ def test_a_run_writes_tables_json_and_pictures(tmp_path: Path) -> None:
     assert len(figures["cases"]["targets"]) == 2
 
 
+@pytest.mark.usefixtures("_tiny_cases")
+def test_the_provider_is_timed_beside_the_cpu_provider(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("onnxruntime")
+    from benchmarks import provider
+
+    path = tmp_path / "figures.json"
+    provider.main(["--case", "tiny/*", "--json", str(path)])
+    assert "tiny/6x5/f32" in capsys.readouterr().out
+    figures = json.loads(path.read_text())
+    for record in figures["provider"]:
+        assert record["ours"][0] > 0
+        assert set(record["peers"]) == {"ONNX Runtime"}
+    with pytest.raises(SystemExit):
+        provider.main(["--case", "none/*"])
+    assert "none/*" in capsys.readouterr().err
+
+
 def test_the_command_knows_the_parts() -> None:
     pytest.importorskip("rich")
     from onnx_argmax.cli import bench
