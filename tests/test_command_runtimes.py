@@ -184,6 +184,43 @@ def test_nodes_in_an_if_that_onnxruntime_opens_are_told_apart(tmp_path: Path) ->
         assert runs["else_branch"][-1] == "did not run"
 
 
+def test_opened_ifs_whose_nodes_onnxruntime_gives_one_name(tmp_path: Path) -> None:
+    """It makes the name anew in each graph around such an If."""
+    opened = in_if(argmax_model(axis=1, keepdims=0))
+    constant = opened.graph.initializer.pop()
+    outer = condition_as_input(in_if(opened))
+    constant.name = "constant"
+    outer.graph.initializer.append(constant)
+    for attribute in outer.graph.node[0].attribute:
+        attribute.g.node[0].input[0] = constant.name
+    np.savez(tmp_path / "s.npz", data=SCORES, if_yes=np.array(True))
+    path = saved(tmp_path / "m.onnx", outer)
+    arguments = ("run", path, tmp_path / "s.npz", "--profile")
+    printed = in_this_process(*arguments).accepted()
+    nodes = cells(printed, "labels")
+    assert [node[4].startswith("OnnxArgMax") for node in nodes] == [False, True] * 2
+    assert [node[-1] == "did not run" for node in nodes] == [True, False] * 2
+    assert printed.count("timed") == 2
+
+
+def test_what_onnxruntime_does_not_say_is_not_guessed(
+    tmp_path: Path, scores: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("onnx_argmax._ort_marks._described", lambda *_: {})
+    path = saved(tmp_path / "m.onnx", in_if(argmax_model(axis=1)))
+    for node in cells(in_this_process("run", path, scores).accepted(), "labels"):
+        assert node[4].startswith("not known: ONNX Runtime runs")
+
+
+def test_a_function_of_a_name_like_those_that_nodes_are_given(
+    tmp_path: Path, scores: Path
+) -> None:
+    model = in_function(argmax_model(axis=1))
+    model.functions[0].name = model.graph.node[0].op_type = "onnx_argmax_node_5_"
+    printed = in_this_process("run", saved(tmp_path / "m.onnx", model), scores).accepted()
+    assert cells(printed, "labels")[0][-1].startswith("OnnxArgMaxExecutionProvider")
+
+
 def test_a_function_that_is_called_twice_is_one_node(tmp_path: Path, scores: Path) -> None:
     model = in_function(argmax_model(axis=1))
     model.graph.node.add().CopyFrom(model.graph.node[0])

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from onnx import TensorProto
 
 from models import AROUND, argmax_model, argmax_node, in_function, model_of
-from ort_calls import claims
+from ort_calls import claims, claims_by_name
 from ort_process import RemoteError, in_process, need_onnxruntime
 
 pytestmark = pytest.mark.usefixtures("_onnxruntime")
@@ -78,30 +79,111 @@ def test_an_if_that_onnxruntime_opens() -> None:
     assert taken == ("labels", "graph, then_branch of If if", True, "")
 
 
-def test_a_branch_of_which_some_is_left() -> None:
-    """Which of its nodes cannot be told: none is called claimed that may not be."""
-    branches = {}
-    for name in ("then_branch", "else_branch"):
-        constant = onnx.helper.make_tensor("c", TensorProto.FLOAT, (3,), [1, 2, 3])
-        nodes = [
-            onnx.helper.make_node("ArgMax", ["data"], ["a"], name="kept", axis=0, keepdims=0),
-            onnx.helper.make_node("ArgMax", ["c"], ["b"], name="constant", axis=0, keepdims=0),
-            onnx.helper.make_node("Add", ["a", "b"], [name]),
-        ]
-        outputs = [value(name, TensorProto.INT64)]
-        branches[name] = onnx.helper.make_graph(nodes, name, [], outputs, [constant])
-    model = model_of(
-        [onnx.helper.make_node("If", ["yes"], ["reduced"], name="if", **branches)],
-        inputs=[value("data", shape=(None,))],
-        outputs=[value("reduced", TensorProto.INT64)],
+def labels_of(name: str, source: str, output: str, axis: int = 0) -> onnx.NodeProto:
+    return onnx.helper.make_node("ArgMax", [source], [output], name=name, axis=axis, keepdims=0)
+
+
+def if_of(
+    condition: str, output: str, nodes: Sequence[onnx.NodeProto], constants: Any = ()
+) -> onnx.NodeProto:
+    """An If with the same nodes in both branches, the last one's output being its own."""
+    branches = {
+        name: onnx.helper.make_graph(
+            nodes, name, [], [value(nodes[-1].output[0], TensorProto.INT64)], constants
+        )
+        for name in ("then_branch", "else_branch")
+    }
+    return onnx.helper.make_node("If", [condition], [output], name=f"if {output}", **branches)
+
+
+def decided(nodes: Sequence[onnx.NodeProto], *outputs: str) -> onnx.ModelProto:
+    """A model of vectors ``data`` in which ``yes`` is constant, and ``open`` is an input."""
+    return model_of(
+        nodes,
+        inputs=[value("data", shape=(None,)), value("open", TensorProto.BOOL, ())],
+        outputs=[value(name, TensorProto.INT64) for name in outputs],
         initializers=[onnx.helper.make_tensor("yes", TensorProto.BOOL, (), [True])],
     )
-    found = {(name, place.split()[1]): (c, reason) for name, place, c, reason in asked(model)}
-    for name in ("kept", "constant"):
-        assert FOLDED in found[name, "else_branch"][1]
-        claimed, reason = found[name, "then_branch"]
+
+
+def by_branch(model: onnx.ModelProto) -> dict[tuple[str, str], tuple[bool, str]]:
+    """The claims of a model by name and innermost branch."""
+    return {
+        (name, place.rpartition(", ")[2].split()[0]): (claimed, reason)
+        for name, place, claimed, reason in asked(model)
+    }
+
+
+def test_a_branch_of_which_some_is_left() -> None:
+    constant = onnx.helper.make_tensor("c", TensorProto.FLOAT, (3,), [1, 2, 3])
+    nodes = [
+        labels_of("kept", "data", "a"),
+        labels_of("constant", "c", "b"),
+        onnx.helper.make_node("Add", ["a", "b"], ["sum"]),
+    ]
+    found = by_branch(decided([if_of("yes", "reduced", nodes, [constant])], "reduced"))
+    assert found.pop(("kept", "then_branch")) == (True, "")
+    assert len(found) == 3
+    for claimed, reason in found.values():
         assert not claimed
-        assert "does not say which" in reason
+        assert FOLDED in reason
+
+
+def test_what_another_node_gives_too_once_its_if_is_open() -> None:
+    nodes = [labels_of("outside", "data", "a"), if_of("yes", "b", [labels_of("in", "data", "i")])]
+    nodes.append(onnx.helper.make_node("Add", ["a", "b"], ["sum"]))
+    found = by_branch(decided(nodes, "sum"))
+    removed = found.pop(("in", "else_branch"))
+    assert FOLDED in removed[1]
+    assert sorted(claimed for claimed, _ in found.values()) == [False, True]
+    assert [OPTIMIZED in reason for claimed, reason in found.values() if not claimed] == [True]
+
+
+def test_ifs_that_are_opened_in_several_graphs() -> None:
+    """ONNX Runtime gives the nodes the same name in each."""
+    inner = [if_of("yes", "chosen", [labels_of("labels", "data", "i")])]
+    model = decided([if_of("open", "a", inner), if_of("open", "b", inner)], "a", "b")
+    found = asked(model)
+    assert len(found) == 8
+    for name, place, claimed, reason in found:
+        taken = "then_branch" in place.rpartition(", ")[2]
+        assert (name, claimed) == ("labels", taken)
+        assert (FOLDED in reason) is not taken
+
+
+def test_a_function_in_an_if_that_is_opened() -> None:
+    model = AROUND["if"](in_function(argmax_model(axis=1)))
+    assert asked(model) == [("labels", "function local.Pick", True, "")]
+
+
+def test_an_opened_if_whose_weights_are_beside_the_model(tmp_path: Path) -> None:
+    model = AROUND["if"](argmax_model(shape=(2, 512), axis=1))
+    bias = onnx.numpy_helper.from_array(np.ones((2, 512), np.float32), "bias")
+    for attribute in model.graph.node[0].attribute:
+        node = onnx.helper.make_node("Add", ["data", "bias"], [f"{attribute.name}_sum"])
+        attribute.g.node[0].input[0] = node.output[0]
+        attribute.g.node.insert(0, node)
+    model.graph.initializer.append(bias)
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path, save_as_external_data=True, location="weights.bin", size_threshold=1024)
+    never, taken = in_process(claims, path)
+    assert FOLDED in never[3]
+    assert taken == ("labels", "graph, then_branch of If if", True, "")
+    assert {file.name for file in tmp_path.iterdir()} == {"model.onnx", "weights.bin"}
+
+
+def test_what_onnxruntime_does_not_say_is_not_guessed() -> None:
+    """As a release might that keeps no ``doc_string`` either."""
+    found = in_process(claims_by_name, AROUND["if"](argmax_model(axis=1)).SerializeToString())
+    for name, _, claimed, reason in found:
+        assert (name, claimed) == ("labels", False)
+        assert reason == "not known: ONNX Runtime runs _if_then_branch_ArgMax, maybe this one"
+
+
+def test_names_like_those_that_the_nodes_are_given() -> None:
+    model = in_function(argmax_model(axis=1))
+    model.functions[0].name = model.graph.node[0].op_type = "onnx_argmax_node_5_"
+    assert asked(model) == [("labels", "function local.onnx_argmax_node_5_", True, "")]
 
 
 def test_a_constant_input_is_folded() -> None:

@@ -1,36 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which ArgMax nodes of a model the execution provider takes, by asking ONNX Runtime.
-
-ONNX Runtime tells the names of the nodes that it kept and the provider of each, so every node is
-given a name to be known by. It keeps that name where it copies a function's body to its caller,
-and drops it where it opens an If whose condition is constant: the nodes of the branch that is
-taken are then named after the branch.
-"""
+"""Which ArgMax nodes of a model the execution provider takes, by asking ONNX Runtime."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import onnx
 
-from onnx_argmax._model_scopes import Scope, argmax_nodes, model_scopes
 from onnx_argmax._models import read_model
 from onnx_argmax._ort_library import PROVIDER, runtime
-from onnx_argmax._ort_options import session_options
-from onnx_argmax._ort_session import assigned_argmax, source_of
-from onnx_argmax.operator import NAME
+from onnx_argmax._ort_marks import Assignment, Marks, assignment, write_optimized
+from onnx_argmax._ort_options import EXTERNAL_DATA_FOLDER, session_options
+from onnx_argmax._ort_session import source_of
 
 __all__ = ["NodeClaim", "claimed_nodes"]
 
 _ONLY_FATAL: Final = 4
 _FOLDING: Final = "ConstantFolding"
-"""ONNX Runtime's name of the optimisation that also opens an If."""
-_EXTERNAL_DATA_FOLDER: Final = "session.model_external_initializers_file_folder_path"
-
-_MARK: Final = "onnx_argmax_node_"
+_MERGING: Final = "CommonSubexpressionElimination"
+"""ONNX Runtime's names of optimisations; the first one also opens an If."""
 
 _FOLDED: Final = (
     "removed by ONNX Runtime's constant folding: its input is constant, or its branch is never "
@@ -40,10 +30,6 @@ _OPTIMIZED_AWAY: Final = (
     "removed by ONNX Runtime's graph optimisation, as a node that gives the same as another is"
 )
 _NOT_IN_GRAPH: Final = "not in the graph that runs: nothing calls its function"
-_UNKNOWN: Final = (
-    "in a branch that ONNX Runtime took out of its If: some nodes of it were removed, and it does "
-    "not say which"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +47,41 @@ class NodeClaim:
     """Why not; empty where it is claimed."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Named:
-    """A node under the name that it is known by."""
+@dataclass(frozen=True, slots=True)
+class _Sessions:
+    """The sessions of a model that are asked; none of them runs."""
 
-    label: str
-    """What the model calls it."""
-    scope: Scope
-    mark: str
-    """Part of its name in every session, unless the If around it was opened."""
+    content: bytes
+    """The marked model."""
+    folder: Path | None
+    """Where its external data lies."""
+    marks: Marks
+
+    def assignment(self, without: str | None = None, *, optimized: bool = True) -> Assignment:
+        """Who has which node in a session without one optimisation, or without any."""
+
+        def session(file: Path | None = None) -> Any:
+            options = self._options(optimized=optimized)
+            if file is not None:
+                write_optimized(options, file)
+            return runtime().InferenceSession(
+                self.content,
+                session_options(options),
+                enable_fallback=0,
+                disabled_optimizers=None if without is None else {without},
+            )
+
+        return assignment(session(), self.marks, session)
+
+    def _options(self, *, optimized: bool) -> Any:
+        onnxruntime = runtime()
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = _ONLY_FATAL
+        if self.folder is not None:
+            options.add_session_config_entry(EXTERNAL_DATA_FOLDER, str(self.folder))
+        if not optimized:
+            options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        return options
 
 
 def claimed_nodes(model: object) -> list[NodeClaim]:
@@ -100,27 +112,40 @@ def claimed_nodes(model: object) -> list[NodeClaim]:
         When it is no ONNX model.
     Exception
         Of onnxruntime's own kinds, for a model that it refuses.
+
+    Notes
+    -----
+    Where ONNX Runtime opens an If, as its condition is constant, it tells the nodes apart in the
+    optimised model alone, which is written to a temporary folder for that, weights included.
     """
     proto, folder = _load(model)
-    nodes = _name_all(proto)
-    if not nodes:
+    marks = Marks(proto)
+    if not marks.labels:
         return []
-    content = proto.SerializeToString()
-    kept = _assignment(content, folder)
-    owners = {node: _owners(kept, node) for node in nodes}
-    missing = [node for node in nodes if not owners[node]]
-    reasons: dict[_Named, str] = {}
-    if missing:
-        unfolded = _assignment(content, folder, folding=False)
-        plain = _assignment(content, folder, optimized=False)
-        folded = [node for node in missing if _owners(unfolded, node)]
-        reasons |= dict.fromkeys(missing, _NOT_IN_GRAPH)
-        reasons |= {node: _OPTIMIZED_AWAY for node in missing if _owners(plain, node)}
-        reasons |= dict.fromkeys(folded, _FOLDED)
-        for opened, found in _opened(kept, folded):
-            owners |= dict.fromkeys(opened, found)
-            reasons |= dict.fromkeys(opened, _UNKNOWN)
-    return [_claim(node, owners[node], reasons.get(node, "")) for node in nodes]
+    sessions = _Sessions(proto.SerializeToString(), folder, marks)
+    kept = sessions.assignment()
+    nodes = range(len(marks.labels))
+    missing = [node for node in nodes if node not in kept.providers]
+    reasons = _reasons(missing, sessions, kept.doubt) if missing else {}
+    return [
+        _claim(marks, node, kept.providers.get(node, set()), reasons.get(node, ""))
+        for node in nodes
+    ]
+
+
+def _reasons(missing: list[int], sessions: _Sessions, doubt: str) -> dict[int, str]:
+    """Why nodes are not in the session: because of what brings them back."""
+    plain = sessions.assignment(optimized=False).providers
+    if doubt:
+        return {node: doubt if node in plain else _NOT_IN_GRAPH for node in missing}
+    reasons = {node: _OPTIMIZED_AWAY if node in plain else _NOT_IN_GRAPH for node in missing}
+    unfolded = sessions.assignment(_FOLDING).providers
+    folded = [node for node in missing if node in unfolded]
+    if folded:
+        # Folding opens an If, whose nodes may then be merged with others.
+        unmerged = sessions.assignment(_MERGING).providers
+        reasons |= {node: _FOLDED for node in folded if node not in unmerged}
+    return reasons
 
 
 def _load(model: object) -> tuple[onnx.ModelProto, Path | None]:
@@ -136,65 +161,9 @@ def _load(model: object) -> tuple[onnx.ModelProto, Path | None]:
     return read_model(Path(source)), Path(source).absolute().parent
 
 
-def _name_all(model: onnx.ModelProto) -> list[_Named]:
-    """Give every ArgMax a name to be known by."""
-    named: list[_Named] = []
-    for number, found in enumerate(argmax_nodes(model_scopes(model))):
-        named.append(_Named(found.label, found.scope, f"{_MARK}{number}_"))
-        found.node.name = named[-1].mark
-    return named
-
-
-def _assignment(
-    content: bytes, folder: Path | None, *, folding: bool = True, optimized: bool = True
-) -> list[tuple[str, str]]:
-    """The ArgMax nodes that a session of the model has, with the provider of each."""
-    onnxruntime = runtime()
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = _ONLY_FATAL
-    if folder is not None:
-        options.add_session_config_entry(_EXTERNAL_DATA_FOLDER, str(folder))
-    if not optimized:
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = onnxruntime.InferenceSession(
-        content,
-        session_options(options),
-        enable_fallback=0,
-        disabled_optimizers=None if folding else {_FOLDING},
-    )
-    return assigned_argmax(session)
-
-
-def _owners(assignment: list[tuple[str, str]], node: _Named) -> set[str]:
-    return {owner for name, owner in assignment if node.mark in name}
-
-
-def _opened(
-    kept: list[tuple[str, str]], folded: list[_Named]
-) -> Iterator[tuple[list[_Named], set[str]]]:
-    """Of the nodes that constant folding took away, those whose If it opened, with the providers
-    that have them now; with none where it did so to some of them alone."""
-    strangers = [(name, owner) for name, owner in kept if _MARK not in name]
-    for branch in ("then_branch", "else_branch"):
-        nodes = [node for node in folded if _branch_of(node.scope) == branch]
-        # Functions put words in front of the name, and what makes it unique comes behind.
-        owners = [owner for name, owner in strangers if f"_if_{branch}_{NAME}" in name]
-        if owners:
-            yield nodes, set(owners) if len(owners) == len(nodes) else set()
-
-
-def _branch_of(scope: Scope) -> str:
-    """Name of the innermost branch of an If that a scope is; empty where it is none."""
-    if scope.outer is None:
-        return ""
-    owner = scope.outer.body.node[scope.owner]
-    graphs = [child for child in scope.outer.children if child.owner == scope.owner]
-    return owner.attribute[graphs.index(scope)].name if owner.op_type == "If" else ""
-
-
-def _claim(node: _Named, owners: set[str], reason: str) -> NodeClaim:
+def _claim(marks: Marks, node: int, owners: set[str], reason: str) -> NodeClaim:
     others = sorted(owners - {PROVIDER})
     if others:
         reason = f"{', '.join(others)} has it; with log='info' the provider tells why"
     claimed = owners == {PROVIDER}
-    return NodeClaim(node.label, node.scope.place, claimed, "" if claimed else reason)
+    return NodeClaim(marks.labels[node], marks.places[node], claimed, "" if claimed else reason)

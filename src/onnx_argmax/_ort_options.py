@@ -7,10 +7,12 @@ from typing import Any, Final
 
 from onnx_argmax._ort_library import devices, register, runtime
 
-__all__ = ["RECORD_ASSIGNMENT", "has_provider", "session_options"]
+__all__ = ["EXTERNAL_DATA_FOLDER", "RECORD_ASSIGNMENT", "has_provider", "session_options"]
 
 RECORD_ASSIGNMENT: Final = "session.record_ep_graph_assignment_info"
 """ONNX Runtime's own entry: whether a session can be asked which provider has which node."""
+EXTERNAL_DATA_FOLDER: Final = "session.model_external_initializers_file_folder_path"
+"""Another one: where the external data of a model lies that is given as bytes."""
 _MARK: Final = "onnx_argmax.provider"
 """An entry of ours, since options cannot be asked which providers they have."""
 

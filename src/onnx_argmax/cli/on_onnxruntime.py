@@ -18,8 +18,8 @@ import onnxruntime
 
 from onnx_argmax import build_info
 from onnx_argmax._model_checks import external_tensors
-from onnx_argmax._model_scopes import argmax_nodes, model_scopes
-from onnx_argmax._ort_session import assigned_argmax
+from onnx_argmax._ort_marks import Assignment, Marks, assignment, write_optimized
+from onnx_argmax._ort_options import EXTERNAL_DATA_FOLDER
 from onnx_argmax.cli.errors import CommandError, message_of, printable
 from onnx_argmax.cli.evaluation import Evaluation, NodeRun
 from onnx_argmax.cli.ort_values import run_session
@@ -33,8 +33,6 @@ _FATAL: Final = 4
 _WARNING: Final = 2
 """Levels of its log; the second one is its default."""
 
-_EXTERNAL_DATA_FOLDER: Final = "session.model_external_initializers_file_folder_path"
-_OPTIMIZED_WEIGHTS: Final = "session.optimized_model_external_initializers_file_name"
 
 _PREFIX: Final = re.compile(r"\[ONNXRuntimeError\] : \d+ : (?P<kind>\w+) : ")
 _PLACE_IN_ITS_SOURCE: Final = re.compile(r"/\S+?:\d+ [^(]*\([^)]*\) (?:const )?")
@@ -78,53 +76,27 @@ def run_on_onnxruntime(
     level = build_info().level
     with without_stderr():
         register()
-    marked = _Marked(model)
+    marks = Marks(model)
     job = _Job(path, model, threads)
     with _silent(), _temporary() if profile else nullcontext() as folder:
-        with _reported(path, "ONNX Runtime cannot load it", marked):
+        with _reported(path, "ONNX Runtime cannot load it", marks):
             session = job.session(profile=None if folder is None else folder / "profile")
-            owners = _owners(session, marked, job)
+            owners = assignment(session, marks, lambda file: job.session(optimized=file))
         try:
-            with _reported(path, "the model failed as it ran", marked):
+            with _reported(path, "the model failed as it ran", marks):
                 outputs = run_session(session, inputs)
         finally:
             written = session.end_profiling() if profile else ""
         times = _times(Path(written), owners) if profile else None
     nodes = [
-        NodeRun(_words(owners, number, level), times and times.nodes.get(number))
-        for number in range(len(marked.labels))
+        NodeRun(
+            _words(owners, number, level) + (_together(owners, number) if profile else ""),
+            times and times.nodes.get(number),
+        )
+        for number in range(len(marks.labels))
     ]
     runtime = f"ONNX Runtime {onnxruntime.__version__}"
     return Evaluation(outputs, runtime, nodes, times and times.total)
-
-
-class _Marked:
-    """A model's ArgMax nodes under names to be known by, whatever ONNX Runtime makes of them.
-
-    It puts words in front of a name as it copies a function's body to its caller. Where it opens
-    an If whose condition is constant, it drops the names, but not the nodes' ``doc_string``.
-    """
-
-    def __init__(self, model: onnx.ModelProto) -> None:
-        scopes = model_scopes(model)
-        nodes = argmax_nodes(scopes)
-        names = [node.name for scope in scopes for node in scope.body.node]
-        prefix = "onnx_argmax_node_"
-        while any(prefix in name for name in names):
-            prefix += "_"
-        self._mark: Final = re.compile(f"(?:_inlfunc_[^']*?)?{prefix}([0-9]+)_")
-        self.labels: Final = [found.label for found in nodes]
-        for number, found in enumerate(nodes):
-            found.node.name = found.node.doc_string = f"{prefix}{number}_"
-
-    def number(self, text: str) -> int | None:
-        """Number of the node whose mark is in the text."""
-        found = self._mark.search(text)
-        return None if found is None else int(found[1])
-
-    def unmarked(self, text: str) -> str:
-        """The text with the nodes called as the model calls them."""
-        return self._mark.sub(lambda mark: self.labels[int(mark[1])], text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,26 +114,13 @@ class _Job:
             options.intra_op_num_threads = self.threads
         if any(external_tensors(self.model)):
             folder = str(self.path.absolute().parent)
-            options.add_session_config_entry(_EXTERNAL_DATA_FOLDER, folder)
+            options.add_session_config_entry(EXTERNAL_DATA_FOLDER, folder)
         if profile is not None:
             options.enable_profiling = True
             options.profile_file_prefix = str(profile)
         if optimized is not None:
-            options.optimized_model_filepath = str(optimized)
-            options.add_session_config_entry(_OPTIMIZED_WEIGHTS, f"{optimized.name}.weights")
+            write_optimized(options, optimized)
         return InferenceSession(self.model, options)
-
-
-@dataclass(frozen=True, slots=True)
-class _Owners:
-    """Who has which ArgMax."""
-
-    numbers: dict[str, int]
-    """Numbers of the model's nodes by the names that ONNX Runtime gives them."""
-    providers: dict[int, list[str]]
-    """The providers of a node; it has several where they run copies of it."""
-    strangers: list[str]
-    """Names that ONNX Runtime gives to nodes which it does not say more of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,41 +131,21 @@ class _Times:
     nodes: dict[int, float]
 
 
-def _owners(session: Any, marked: _Marked, job: _Job) -> _Owners:
-    assigned = assigned_argmax(session)
-    found = {name: marked.number(name) for name, _ in assigned}
-    if None in found.values():
-        described = _descriptions(job)
-        found = {name: marked.number(described.get(name, name)) for name in found}
-    numbers = {name: number for name, number in found.items() if number is not None}
-    providers: dict[int, list[str]] = defaultdict(list)
-    for name, provider in assigned:
-        if name in numbers and provider not in providers[numbers[name]]:
-            providers[numbers[name]].append(provider)
-    return _Owners(numbers, providers, [name for name in found if name not in numbers])
-
-
-def _descriptions(job: _Job) -> dict[str, str]:
-    """The ``doc_string`` of each ArgMax by the name that ONNX Runtime gives it."""
-    with _temporary() as folder:
-        optimized = folder / "optimized.onnx"
-        job.session(optimized=optimized)
-        model = onnx.load(optimized, load_external_data=False)
-    nodes = argmax_nodes(model_scopes(model))
-    return {found.node.name: found.node.doc_string for found in nodes}
-
-
-def _words(owners: _Owners, number: int, level: str) -> str:
+def _words(owners: Assignment, number: int, level: str) -> str:
     providers = owners.providers.get(number)
     if providers:
         ours = get_ep_name()
-        return ", ".join(f"{p}, level {level}" if p == ours else p for p in providers)
-    if owners.strangers:
-        return f"not known: ONNX Runtime runs {', '.join(owners.strangers)}, maybe this one"
-    return "nothing: ONNX Runtime optimised it away"
+        return ", ".join(f"{p}, level {level}" if p == ours else p for p in sorted(providers))
+    return owners.doubt or "nothing: ONNX Runtime optimised it away"
 
 
-def _times(profile: Path, owners: _Owners) -> _Times:
+def _together(owners: Assignment, number: int) -> str:
+    if not owners.shares_a_name(number):
+        return ""
+    return ", timed together with others that ONNX Runtime gives the same name"
+
+
+def _times(profile: Path, owners: Assignment) -> _Times:
     """The times in the profile of a session that ran once."""
     seconds: dict[int, float] = defaultdict(float)
     total: float | None = None
@@ -216,8 +155,8 @@ def _times(profile: Path, owners: _Owners) -> _Times:
             total = duration
         if event.get("args", {}).get("op_name") == NAME:
             name = event["name"].removesuffix("_kernel_time")
-            if name in owners.numbers:
-                seconds[owners.numbers[name]] += duration
+            for number in owners.numbers.get(name, ()):
+                seconds[number] += duration
     if total is None:
         raise CommandError(
             "--profile: ONNX Runtime's profile ends before the run does, as it holds a million "
@@ -254,13 +193,13 @@ def _silent() -> Generator[None]:
 
 
 @contextmanager
-def _reported(path: Path, what: str, marked: _Marked) -> Generator[None]:
+def _reported(path: Path, what: str, marks: Marks) -> Generator[None]:
     try:
         yield
     except CommandError:
         raise
     except Exception as error:  # onnxruntime's exceptions have no common class of their own
-        raise CommandError(f"{path}: {what}: {marked.unmarked(_reason(error))}") from error
+        raise CommandError(f"{path}: {what}: {marks.unmarked(_reason(error))}") from error
 
 
 def _reason(error: Exception) -> str:
