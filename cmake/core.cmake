@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # The static core: no Python, no ONNX Runtime in it. kernels.cc is compiled once for each level.
 set(core_dir "${PROJECT_SOURCE_DIR}/src/core")
-set(warnings -Wall -Wextra -Wshadow -Wpedantic -Wno-psabi)
+# A caller's stack may be as small as 64 KiB, and a frame larger than a page could step over the
+# guard page below it.
+set(warnings -Wall -Wextra -Wshadow -Wpedantic -Wno-psabi -Werror=frame-larger-than=16384)
 
 add_library(onnx_argmax_core STATIC
   "${core_dir}/argmax.cc"

@@ -162,14 +162,14 @@ def test_a_daemon_thread_inside_a_call_at_the_end() -> None:
 
 
 def test_small_stacks() -> None:
-    """128 KiB, the smallest default of any C library, are enough for the thread that calls."""
+    """64 KiB, half the smallest default of any C library, are enough for the thread that calls."""
     run_program("""
         import threading
         import numpy as np
         from onnx_argmax import argmax, _native
 
         _native.set_grain_bytes(1)
-        threading.stack_size(128 * 1024)
+        threading.stack_size(64 * 1024)
         failures = []
 
         def call():

@@ -22,6 +22,7 @@ from onnx_argmax.operator import VERSIONS, Version
 from oracle import Array, fast_argmax, same_outcome
 from ort_calls import answers, cpu_answer, in_threads, peak_growth, providers
 from ort_process import Process, RemoteError, in_process, need_onnxruntime
+from programs import run_program
 from samples import numpy_dtype, random_elements, type_id
 from test_documented_examples import data_of
 
@@ -264,6 +265,29 @@ def test_the_message_names_what_a_user_called_the_node() -> None:
         caught.value
     )
     assert "InvalidArgument" in caught.value.kinds
+
+
+def test_an_output_that_cannot_be_had() -> None:
+    """Memory of another shape is bound to it; one that cannot be allocated comes the same way."""
+    run_program("""
+        import numpy as np
+        import onnxruntime
+        from models import argmax_model
+        from onnx_argmax.ort import InferenceSession
+
+        session = InferenceSession(argmax_model(shape=None, axis=1))
+        binding = session.io_binding()
+        binding.bind_cpu_input("data", np.zeros((2, 3), np.float32))
+        (output,) = session.get_outputs()
+        other = onnxruntime.OrtValue.ortvalue_from_numpy(np.zeros((5, 5), np.int64))
+        binding.bind_ortvalue_output(output.name, other)
+        try:
+            session.run_with_iobinding(binding)
+        except Exception as error:
+            words = str(error)
+        assert "(ArgMax version 13): input of shape (2, 3) and type tensor(float)" in words, words
+        assert "the output cannot be had" in words
+    """)
 
 
 def test_an_error_leaves_the_session_as_it_was() -> None:

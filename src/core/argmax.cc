@@ -32,6 +32,7 @@ struct Job {
   int64_t units;
   int64_t tasks;
   Partial* partials;  // null where results are written at once
+  std::atomic<bool>& out_of_memory;
 
   // Flattened, each task merges into a partial result of its own.
   static void run(void* context, int64_t task) {
@@ -40,7 +41,9 @@ struct Job {
     const int64_t last = share(job.units, task + 1, job.tasks);
     Partial* const into =
         job.partials != nullptr && job.plan.flatten ? job.partials + task : job.partials;
-    run_units(job.plan, job.kernels, job.cut, first, last, {into});
+    if (run_units(job.plan, job.kernels, job.cut, first, last, {into}) != Status::kOk) {
+      job.out_of_memory.store(true, std::memory_order_relaxed);
+    }
   }
 };
 
@@ -93,17 +96,17 @@ Status argmax(const Request& request) noexcept {
     partials = many.get();
   }
 
-  Job job{plan, kernels, cut, units, tasks, partials};
+  std::atomic<bool> out_of_memory{false};
+  Job job{plan, kernels, cut, units, tasks, partials, out_of_memory};
   if (tasks == 1) {
     Job::run(&job, 0);
   } else {
     request.executor.run(request.executor.state, threads, tasks, Job::run, &job);
   }
-  if (partial) {
-    merge_rows(partials, rows, count, request.select_last_index);
-    store_partials(plan, kernels, partials);
-  }
-  return Status::kOk;
+  if (out_of_memory.load(std::memory_order_relaxed)) return Status::kOutOfMemory;
+  if (!partial) return Status::kOk;
+  merge_rows(partials, rows, count, request.select_last_index);
+  return store_partials(plan, kernels, partials);
 }
 
 void set_grain_bytes(int64_t bytes) noexcept {

@@ -17,8 +17,8 @@
 namespace onnx_argmax {
 namespace {
 
-// A tile's memory is on the stack (walk.cc), about 100 KiB.
-constexpr size_t kStackBytes = 512 * 1024;
+// Many times what a task needs, which keeps its tiles elsewhere (walk.cc).
+constexpr size_t kStackBytes = 256 * 1024;
 
 struct Call : Tasks {
   int helpers = 0;  // pool threads at work on it; under the pool's mutex

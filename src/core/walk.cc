@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <new>
 
 namespace onnx_argmax {
 namespace {
@@ -14,6 +16,8 @@ constexpr int64_t kPastCachesBytes = 8 * 1024 * 1024;
 
 // On the stack of the thread that runs the units: no call allocates memory for its tiles.
 // A slot of one more vector than the tile takes the columns kernel's overlapping tail.
+// A tile's keys, indices and packed items. Each thread that ever did work keeps one: 100 KiB would
+// be too much for a small stack, and more than a small call may spend on asking for memory.
 struct Scratch {
   alignas(kMaxVectorBytes) uint8_t keys[kTileBytes + kMaxVectorBytes];
   alignas(kMaxVectorBytes) uint8_t index[kTileBytes + kMaxVectorBytes];
@@ -24,6 +28,13 @@ struct Scratch {
   int64_t in_offsets[kPlacedPositions];
   int64_t out_offsets[kPlacedPositions];
 };
+
+// The calling thread's; null where there is no memory for it.
+Scratch* scratch_of_thread() noexcept {
+  thread_local std::unique_ptr<Scratch> scratch;
+  if (scratch == nullptr) scratch.reset(new (std::nothrow) Scratch);
+  return scratch.get();
+}
 
 // Memory is granted by pages of this size or a multiple of it.
 constexpr uintptr_t kPageBytes = 4096;
@@ -71,12 +82,13 @@ struct Found {
 
 class Worker {
  public:
-  Worker(const Plan& plan, const Kernels& kernels, Sink sink)
+  Worker(const Plan& plan, const Kernels& kernels, Sink sink, Scratch& scratch)
       : plan_(plan),
         kernels_(kernels),
         type_(kernels.types[static_cast<int>(plan.type)]),
         sink_(sink),
-        keys_wanted_(sink.partials != nullptr || plan.walk == Walk::kFoldedColumns) {}
+        keys_wanted_(sink.partials != nullptr || plan.walk == Walk::kFoldedColumns),
+        scratch_(scratch) {}
 
   void run(const Unit& unit) {
     const Places places = place(unit.position, unit.count);
@@ -133,7 +145,7 @@ class Worker {
   const Sink sink_;
   const bool keys_wanted_;  // reductions leave their keys in scratch_.ordered_keys
   int64_t constants_ = 0;   // kConstant: how many stand in scratch_.best_index
-  Scratch scratch_;
+  Scratch& scratch_;
 };
 
 Places Worker::place(int64_t position, int64_t count) {
@@ -465,16 +477,21 @@ void merge(Partial& into, const Partial& from, bool select_last_index) noexcept 
   if (into.index < 0 || greater || wins_tie) into = from;
 }
 
-void run_units(const Plan& plan, const Kernels& kernels, const Cut& cut, int64_t first,
-               int64_t last, Sink sink) noexcept {
-  Worker worker(plan, kernels, sink);
+Status run_units(const Plan& plan, const Kernels& kernels, const Cut& cut, int64_t first,
+                 int64_t last, Sink sink) noexcept {
+  Scratch* const scratch = scratch_of_thread();
+  if (scratch == nullptr) return Status::kOutOfMemory;
+  Worker worker(plan, kernels, sink, *scratch);
   for (int64_t number = first; number < last; ++number) worker.run(unit_at(plan, cut, number));
   if (is_past_caches(plan)) kernels.finish_streams();
+  return Status::kOk;
 }
 
-void store_partials(const Plan& plan, const Kernels& kernels, const Partial* partials) noexcept {
+Status store_partials(const Plan& plan, const Kernels& kernels, const Partial* partials) noexcept {
+  Scratch* const scratch = scratch_of_thread();
+  if (scratch == nullptr) return Status::kOutOfMemory;
   const int64_t count = plan.flatten ? 1 : plan.positions;
-  Worker worker(plan, kernels, {nullptr});
+  Worker worker(plan, kernels, {nullptr}, *scratch);
   for (int64_t at = 0; at < count; at += kPlacedPositions) {
     const int64_t tile = std::min(kPlacedPositions, count - at);
     int64_t index[kPlacedPositions];
@@ -485,6 +502,7 @@ void store_partials(const Plan& plan, const Kernels& kernels, const Partial* par
         {index, tile, 0, false, plan.out + (places.out_offsets == nullptr ? places.out_start : 0),
          false, places.out_stride, places.out_offsets});
   }
+  return Status::kOk;
 }
 
 }  // namespace onnx_argmax

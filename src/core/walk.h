@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "argmax.h"
 #include "cut.h"
 #include "kernels.h"
 #include "plan.h"
@@ -32,10 +33,10 @@ struct Sink {
 
 // Runs the units [first, last) of the plan, counted over all tiles of the first part, then of
 // the second...
-void run_units(const Plan& plan, const Kernels& kernels, const Cut& cut, int64_t first,
-               int64_t last, Sink sink) noexcept;
+Status run_units(const Plan& plan, const Kernels& kernels, const Cut& cut, int64_t first,
+                 int64_t last, Sink sink) noexcept;
 
 // Writes merged partial results: one for each position, or one alone where flattened.
-void store_partials(const Plan& plan, const Kernels& kernels, const Partial* partials) noexcept;
+Status store_partials(const Plan& plan, const Kernels& kernels, const Partial* partials) noexcept;
 
 }  // namespace onnx_argmax

@@ -35,11 +35,12 @@ struct Input {
   size_t rank;
 };
 
-[[noreturn]] void refuse(const Kernel& kernel, const Input& input, const std::string& words) {
-  kernel.runtime.fail(
-      ErrorCode::kInvalidArgument,
-      kernel.node + ": input of shape " + words_for_shape(input.shape, input.rank) + " and type " +
-          words_for_type(input.type) + ", axis " + std::to_string(kernel.axis) + ": " + words);
+[[noreturn]] void refuse(const Kernel& kernel, const Input& input, const std::string& words,
+                         ErrorCode code = ErrorCode::kInvalidArgument) {
+  kernel.runtime.fail(code, kernel.node + ": input of shape " +
+                                words_for_shape(input.shape, input.rank) + " and type " +
+                                words_for_type(input.type) + ", axis " +
+                                std::to_string(kernel.axis) + ": " + words);
 }
 
 Input take_input(const Kernel& kernel, const KernelContext& context) {
@@ -121,7 +122,13 @@ int64_t* make_output(const Kernel& kernel, KernelContext& context, const Input& 
     }
   }
   Value* value = nullptr;
-  runtime.check(runtime.api().get_output(&context, 0, shape, rank, &value));
+  if (Status* const status = runtime.api().get_output(&context, 0, shape, rank, &value)) {
+    // Memory that is not there, or that was bound to the output and has another shape.
+    const char* const message = runtime.api().get_error_message(status);
+    const std::string reason = message == nullptr ? "no reason is given" : message;
+    runtime.api().release_status(status);
+    refuse(kernel, input, "the output cannot be had: " + reason, ErrorCode::kFail);
+  }
   runtime.there(value, "output");
   if (is_empty(input)) return nullptr;
   void* data = nullptr;
@@ -159,7 +166,7 @@ void reduce(const Kernel& kernel, KernelContext& context) {
   request.executor = kernel.settings.threads == 0 ? runtime_pool(pool, kernel.most_threads)
                                                   : own_pool(kernel.most_threads);
   if (argmax(request) == onnx_argmax::Status::kOutOfMemory) {
-    runtime.fail(ErrorCode::kFail, kernel.node + ": there is not enough memory");
+    refuse(kernel, input, "there is not enough memory", ErrorCode::kFail);
   }
 }
 
