@@ -702,3 +702,11 @@ def test_closed_standard_output(path: Path) -> None:
     path.write_bytes(argmax_model().SerializeToString())
     in_shell(">&-", "inspect", path).refused("standard output is closed")
     in_shell(">&-", "inspect", path, "--json").refused("standard output is closed")
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)], ids=["table", "json"])
+def test_a_name_that_is_no_utf_8_is_refused(path: Path, options: Sequence[str]) -> None:
+    content = argmax_model(axis=1).SerializeToString()
+    path.write_bytes(content.replace(b"labels", b"\xff\xfe\x80abc"))
+    words = (f"{path}: the name '\\xff\\xfe\\x80abc' of a node is not UTF-8", "in ONNX")
+    in_this_process("inspect", path, *options).refused(*words)

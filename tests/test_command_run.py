@@ -696,3 +696,15 @@ def test_input_in_a_process_of_its_own(model: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("variable", ["ONNX_ARGMAX_LEVEL", "ONNX_ARGMAX_NUM_THREADS"])
 def test_environment_that_is_no_good(variable: str, model: Path, scores: Path) -> None:
     in_process("run", model, scores, **{variable: "nonsense"}).refused(variable, "nonsense")
+
+
+def test_a_name_that_is_no_utf_8_is_refused(model: Path, scores: Path) -> None:
+    model.write_bytes(model.read_bytes().replace(b"labels", b"\xff\xfe\x80abc"))
+    words = (f"{model}: the name '\\xff\\xfe\\x80abc' of a node is not UTF-8", "in ONNX")
+    in_this_process("run", model, scores).refused(*words)
+
+
+def test_help_says_what_runs_a_node() -> None:
+    printed = " ".join(in_this_process("run", "--help").accepted().split())
+    assert "always this package" not in printed
+    assert "ONNX Runtime itself computes a node of constant input" in printed

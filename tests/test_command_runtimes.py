@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,7 +26,15 @@ ml_dtypes = pytest.importorskip("ml_dtypes")
 
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
-from models import AROUND, argmax_model, argmax_node, in_function, in_if, model_of  # noqa: E402
+from models import (  # noqa: E402
+    AROUND,
+    argmax_model,
+    argmax_node,
+    in_function,
+    in_if,
+    in_loop,
+    model_of,
+)
 
 OURS = f"OnnxArgMaxExecutionProvider, level {onnx_argmax.build_info().level}"
 SCORES = np.array([[2, 1, 2], [3, 10, 10]], np.float32)
@@ -279,10 +291,14 @@ def test_threads_are_onnxruntimes(
         return session(model, options)
 
     monkeypatch.setattr(on_onnxruntime, "InferenceSession", spy)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(5)), raising=False)
     path = saved(tmp_path / "m.onnx", argmax_model(axis=1))
     in_this_process("run", path, scores, "--threads", "3").accepted()
     in_this_process("run", path, scores).accepted()
-    assert seen == [3, 0]
+    in_this_process("run", path, scores, "--threads", "1").accepted()
+    # As many as there are CPUs, however many are asked for: each of them is started.
+    in_this_process("run", path, scores, "--threads", "1000000").accepted()
+    assert seen == [3, 0, 1, 5]
 
 
 # Types.
@@ -351,6 +367,33 @@ def test_an_input_of_any_strides_goes_in_as_it_is(tmp_path: Path) -> None:
         np.save(tmp_path / "data.npy", data.astype(ml_dtypes.bfloat16))
         printed = in_this_process("run", path, f"data={tmp_path / 'data.npy'}").accepted()
         assert cells(printed, "reduced") == [["reduced", "int64", "(2,)", "[0 1]"]]
+
+
+@runtimes
+@pytest.mark.parametrize("suffix", ["npy", "npz"])
+@pytest.mark.parametrize("order", ["<", ">"], ids=["little", "big"])
+@pytest.mark.parametrize("kind", ["f2", "f4", "f8", "i8", "u2", "U2"])
+def test_an_input_of_either_byte_order(
+    runtime: str, kind: str, order: str, suffix: str, tmp_path: Path
+) -> None:
+    text = kind.startswith("U")
+    values = np.array(["a", "bc"] if text else [1, 258])
+    elem_type = helper.np_dtype_to_tensor_dtype(np.dtype(object if text else kind))
+    path = saved(tmp_path / "m.onnx", identity(elem_type))
+    file, output = tmp_path / f"in.{suffix}", tmp_path / "out.npz"
+    given = values.astype(order + kind)
+    if suffix == "npy":
+        np.save(file, given)
+    else:
+        np.savez(file, in0=given)
+    source = f"in0={file}" if suffix == "npy" else file
+    arguments = ("run", path, source, "--runtime", runtime)
+    if text:  # which no file is written with
+        assert "['a' 'bc']" in in_this_process(*arguments).accepted()
+    else:
+        in_this_process(*arguments, "--output", output).accepted()
+        with np.load(output) as written:
+            assert written["out0"].tolist() == values.tolist()
 
 
 def test_what_onnxruntimes_package_cannot_take_together(tmp_path: Path) -> None:
@@ -477,6 +520,51 @@ def test_deeply_nested_subgraphs(runtime: str, tmp_path: Path, scores: Path) -> 
     assert cells(printed, "reduced") == [["reduced", "int64", "(2,)", "[0 1]"]]
     ran = [node for node in printed.split("labels") if "OnnxArgMaxExecutionProvider" in node]
     assert len(ran) == (1 if runtime == "onnxruntime" else 0)
+
+
+# Ctrl-C.
+
+INTERRUPTIBLE = """
+import signal, sys
+import onnxruntime
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background ignores it
+def told(run):
+    def tell_and_run(*arguments, **options):
+        print("running", flush=True)
+        return run(*arguments, **options)
+    return tell_and_run
+for name in ("run", "run_with_ort_values"):
+    session = onnxruntime.InferenceSession
+    setattr(session, name, told(getattr(session, name)))
+from onnx_argmax.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal")
+@pytest.mark.parametrize("with_bfloat16", [False, True], ids=["arrays", "values"])
+def test_an_interrupt_ends_a_run(with_bfloat16: bool, tmp_path: Path) -> None:
+    """The second way of running is that of outputs of types that NumPy lacks."""
+    model = in_loop(argmax_model(axis=1, keepdims=0))
+    (times,) = (tensor for tensor in model.graph.initializer if tensor.name == "times")
+    times.int64_data[:] = [2**62]
+    if with_bfloat16:
+        to = TensorProto.BFLOAT16
+        model.graph.node.append(helper.make_node("Cast", ["reduced"], ["narrow"], to=to))
+        model.graph.output.append(helper.make_tensor_value_info("narrow", to, None))
+    np.savez(tmp_path / "s.npz", data=SCORES)
+    path = saved(tmp_path / "m.onnx", model)
+    command = [sys.executable, "-c", INTERRUPTIBLE, "run", str(path), str(tmp_path / "s.npz")]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "running\n"
+            process.send_signal(signal.SIGINT)
+            assert process.communicate(timeout=60) == ("", "")
+        finally:
+            process.kill()
+    assert process.returncode == 130
 
 
 # The profile.

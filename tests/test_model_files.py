@@ -16,10 +16,10 @@ import onnx.numpy_helper
 import pytest
 from onnx import TensorProto
 
-from models import argmax_model, model_of
+from models import argmax_model, in_function, in_if, model_of
 from onnx_argmax import _models
 from onnx_argmax._model_checks import check_model
-from onnx_argmax._models import load_model
+from onnx_argmax._models import load_model, read_model
 from onnx_argmax.backend import prepare
 
 
@@ -141,6 +141,75 @@ def test_damaged_inside(path: Path) -> None:
     path.write_bytes(whole)
     with pytest.raises(ValueError, match=r"model\.onnx: the model is damaged"):
         load_model(path)
+
+
+def named(kind: str) -> onnx.ModelProto:
+    """A model where something of that kind has the name ``QQQQ``, deep inside it."""
+    model = in_if(argmax_model(axis=1))
+    node = model.graph.node[0].attribute[1].g.node[0]
+    match kind:
+        case "a node":
+            node.name = "QQQQ"
+        case "an input":
+            node.input[0] = "QQQQ"
+        case "an output":
+            node.output[0] = "QQQQ"
+        case "an operator":
+            node.op_type = "QQQQ"
+        case "an attribute":
+            node.attribute[0].name = "QQQQ"
+        case "a graph":
+            model.graph.name = "QQQQ"
+        case "a dimension":
+            model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "QQQQ"
+        case "a value":
+            model.graph.value_info.add(name="QQQQ")
+        case "an initializer":
+            model.graph.initializer[0].name = "QQQQ"
+        case "a function":
+            model.functions.add(name="QQQQ")
+        case _:
+            model.functions.add(name="f").opset_import.add(domain="QQQQ")
+    return model
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "a node",
+        "an input",
+        "an output",
+        "an operator",
+        "an attribute",
+        "a graph",
+        "a dimension",
+        "a value",
+        "an initializer",
+        "a function",
+        "an operator set",
+    ],
+)
+def test_a_name_that_is_no_utf_8(path: Path, kind: str) -> None:
+    path.write_bytes(named(kind).SerializeToString().replace(b"QQQQ", b"\xff\xfe\x80a"))
+    words = rf"model\.onnx: the name '\\xff\\xfe\\x80a' of {kind} is not UTF-8, as every name in"
+    for read in (load_model, read_model, prepare):
+        with pytest.raises(ValueError, match=words):
+            read(path)
+
+
+def test_a_name_in_a_function_that_is_no_utf_8(path: Path) -> None:
+    model = in_function(argmax_model(axis=1))
+    model.functions[0].node[0].output[0] = "QQQQ"
+    path.write_bytes(model.SerializeToString().replace(b"QQQQ", b"\xff" * 4))
+    with pytest.raises(ValueError, match=r"of an output is not UTF-8"):
+        load_model(path)
+
+
+def test_texts_that_are_no_names(path: Path) -> None:
+    model = argmax_model(axis=1)
+    model.doc_string = model.graph.node[0].doc_string = model.producer_name = "QQQQ"
+    path.write_bytes(model.SerializeToString().replace(b"QQQQ", b"caf\xe9"))
+    assert prepare(path).run([np.eye(2, dtype=np.float32)])[0].tolist() == [[0], [1]]
 
 
 def test_invalid_by_the_checker(path: Path) -> None:

@@ -53,6 +53,26 @@ def test_a_node_without_a_name() -> None:
     assert asked(model) == [("(node 0, output reduced)", "graph", True, "")]
 
 
+def test_names_that_are_not_utf8() -> None:
+    model = AROUND["if"](argmax_model(axis=1))
+    model.graph.node[0].name = "IIII"
+    for attribute in model.graph.node[0].attribute:
+        attribute.g.node[0].name = "QQQQ"
+    content = model.SerializeToString()
+    content = content.replace(b"QQQQ", b"\xff\xfe\x80a").replace(b"IIII", b"if\xff\xff")
+    never, taken = in_process(claims, content)
+    assert never[:3] == (r"\xff\xfe\x80a", r"graph, else_branch of If if\xff\xff", False)
+    assert taken == (r"\xff\xfe\x80a", r"graph, then_branch of If if\xff\xff", True, "")
+
+
+def test_an_output_whose_name_is_not_utf8() -> None:
+    model = argmax_model()
+    model.graph.node[0].name = ""
+    model.graph.node[0].output[0] = model.graph.output[0].name = "QQQQ"
+    content = model.SerializeToString().replace(b"QQQQ", b"\xff\xfe\x80a")
+    assert in_process(claims, content) == [(r"(node 0, output \xff\xfe\x80a)", "graph", True, "")]
+
+
 @pytest.mark.parametrize("around", [name for name in AROUND if name != "if"])
 def test_every_place(around: str) -> None:
     found = asked(AROUND[around](argmax_model(axis=1)))
@@ -281,10 +301,31 @@ def test_the_model_is_left_as_it_was() -> None:
     [
         (None, "TypeError", "model: a path, the bytes of a model or an onnx.ModelProto"),
         (b"\xff no model", "ValueError", "model: not an ONNX model"),
+        (b"", "ValueError", "model: not an ONNX model: it has no graph"),
+        (onnx.ModelProto(), "ValueError", "model: not an ONNX model: it has no graph"),
+        (
+            argmax_model().graph.SerializeToString(),
+            "ValueError",
+            "model: not an ONNX model: it has no graph",
+        ),
+        (argmax_model().graph, "TypeError", "onnx.ModelProto is needed, got GraphProto"),
+        (argmax_node(), "TypeError", "onnx.ModelProto is needed, got NodeProto"),
+        (onnx.TensorProto(), "TypeError", "onnx.ModelProto is needed, got TensorProto"),
         ("none.onnx", "FileNotFoundError", "none.onnx"),
         (argmax_model(TensorProto.BOOL).SerializeToString(), "InvalidGraph", "tensor(bool)"),
     ],
-    ids=["none", "bytes", "path", "type"],
+    ids=[
+        "none",
+        "bytes",
+        "no-bytes",
+        "empty",
+        "graph-bytes",
+        "graph",
+        "node",
+        "tensor",
+        "path",
+        "type",
+    ],
 )
 def test_what_is_no_model(model: object, kind: str, words: str) -> None:
     with pytest.raises(RemoteError) as caught:

@@ -134,6 +134,32 @@ check(ort.InferenceSession(MODEL))
     )
 
 
+def test_a_path_in_bytes() -> None:
+    program(
+        """
+ort.register(path=os.fsencode(ort.get_library_path()))
+ort.register()
+assert len(ort.devices()) == 1
+check(ort.InferenceSession(MODEL))
+"""
+    )
+
+
+def test_names_and_paths_of_another_kind() -> None:
+    program(
+        """
+for call, words in (
+    (lambda: ort.register(5), "name: the name of a registration, a string, is needed, got int 5"),
+    (lambda: ort.register(None), "name: the name of a registration, a string, is needed, got Non"),
+    (lambda: ort.unregister(None), "name: the name of a registration, a string, is needed"),
+    (lambda: ort.register(path=5), "path: the path of a library is needed, got int 5"),
+):
+    assert type(refused(call, words)) is TypeError
+assert ort.devices() == []
+"""
+    )
+
+
 def test_a_library_that_is_none_of_onnxruntimes() -> None:
     program(
         """

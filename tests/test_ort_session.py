@@ -63,6 +63,7 @@ def test_wrong_options_are_refused_when_a_session_is_made() -> None:
         f"""
 for options, words in (
     (dict(speed=1), "there is no option 'speed'; it has threads, level, log"),
+    (dict(levell=None), "there is no option 'levell'"),
     (dict(Threads=1), "there is no option 'Threads'"),
     (dict(threads="many"), "option threads: an integer from 0 to 4096 is needed, got 'many'; 0 is "
                            "the runtime's own pool"),
@@ -79,6 +80,116 @@ for options, words in (
 ):
     refused(lambda: ort.InferenceSession(MODEL, **options), "{onnx_argmax.ort.get_ep_name()}: ",
             words)
+"""
+    )
+
+
+def test_options_with_a_nul_are_refused() -> None:
+    program(
+        r"""
+for options in ({"level": "x86-64\0v3"}, {"threads\0": 1}, {"log": "info\0"}):
+    error = refused(lambda: ort.session_options(**options), "option ", "cut off at the NUL")
+    assert type(error) is ValueError
+"""
+    )
+
+
+def test_the_assignment_is_recorded_whatever_the_options_say() -> None:
+    program(
+        """
+options = ort.session_options()
+options.add_session_config_entry("session.record_ep_graph_assignment_info", "0")
+check(ort.InferenceSession(MODEL, options))
+options = onnxruntime.SessionOptions()
+options.add_session_config_entry("session.record_ep_graph_assignment_info", "0")
+check(ort.InferenceSession(MODEL, options))
+"""
+    )
+
+
+FEEDS = """
+import onnx.helper, threading
+
+def in_background(session, feed):
+    found, done = [], threading.Event()
+
+    def callback(results, user_data, error):
+        found.append((results, user_data, error))
+        done.set()
+
+    session.run_async(["reduced"], feed, callback, "mine")
+    assert done.wait(60)
+    ((results, user_data, error),) = found
+    assert (user_data, error) == ("mine", "")
+    return results[0]
+
+def answers(session, feed):
+    return [session.run(None, feed)[0].tolist(), session.run(["reduced"], feed)[0].tolist(),
+            in_background(session, feed).tolist()]
+
+"""
+
+
+def test_arrays_of_any_byte_order() -> None:
+    program(
+        FEEDS
+        + """
+for elem_type, kind in ((1, "f4"), (11, "f8"), (4, "u2"), (7, "i8")):
+    session = ort.InferenceSession(argmax_model(elem_type, (None, None), axis=1, keepdims=0))
+    values = [[1, 256, 2], [9, 8, 512]]
+    for order in "<>":
+        array = np.array(values, order + kind)
+        assert answers(session, {"data": array}) == [[1, 2]] * 3
+        assert answers(session, {"data": array.T[::-1].T}) == [[1, 0]] * 3
+        assert array.dtype == np.dtype(order + kind)
+        assert array.tolist() == values
+    value = onnxruntime.OrtValue.ortvalue_from_numpy(np.array(values, kind))
+    assert session.run_with_ort_values(None, {"data": value})[0].numpy().tolist() == [1, 2]
+    assert session.run(None, {"data": value})[0].tolist() == [1, 2]
+"""
+    )
+
+
+def test_masked_arrays_are_refused() -> None:
+    program(
+        FEEDS
+        + """
+session = ort.InferenceSession(MODEL)
+masked = np.ma.masked_array(DATA["data"], DATA["data"] == 3)
+for feed in ({"data": masked}, {"data": [masked]}):
+    for call in (lambda: session.run(None, feed), lambda: in_background(session, feed)):
+        error = refused(call, "input 'data': a masked array is not taken", ".filled(")
+        assert type(error) is TypeError
+assert answers(session, {"data": masked.filled(0)}) == [[2, 0]] * 3
+refused(lambda: session.run(None, {}), "data")
+"""
+    )
+
+
+def test_sequences_of_arrays_of_any_byte_order() -> None:
+    program(
+        FEEDS
+        + """
+tensors = onnx.helper.make_tensor_type_proto(1, [None, None])
+model = argmax_model(1, (None, None), axis=1, keepdims=0)
+model.graph.input[0].CopyFrom(
+    onnx.helper.make_value_info("list", onnx.helper.make_sequence_type_proto(tensors)))
+model.graph.input.append(onnx.helper.make_tensor_value_info("at", 7, []))
+model.graph.node.insert(0, onnx.helper.make_node("SequenceAt", ["list", "at"], ["data"]))
+session = ort.InferenceSession(model)
+arrays = [np.array([[1, 256, 2]], order + "f4") for order in "<>"]
+for at in range(2):
+    assert session.run(None, {"list": arrays, "at": np.array(at, ">i8")})[0].tolist() == [1]
+"""
+    )
+
+
+def test_a_node_whose_name_is_not_utf8() -> None:
+    program(
+        r"""
+content = MODEL.replace(b"labels", b"\xff\xfe\x80abc")
+assert content != MODEL
+check(ort.InferenceSession(content))
 """
     )
 
@@ -195,6 +306,8 @@ with tempfile.TemporaryDirectory() as folder:
     error = refused(lambda: ort.InferenceSession(path.parent / "none.onnx"), "none.onnx")
 error = refused(lambda: ort.InferenceSession(None), "model: a path, the bytes of a model or an "
                 "onnx.ModelProto is needed, got NoneType")
+assert type(error) is TypeError
+error = refused(lambda: ort.InferenceSession(argmax_model().graph), "got GraphProto")
 assert type(error) is TypeError
 refused(lambda: ort.InferenceSession(b"no model"), "INVALID_PROTOBUF")
 """

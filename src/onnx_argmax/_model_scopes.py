@@ -10,7 +10,7 @@ import onnx
 
 from onnx_argmax.operator import DOMAIN, NAME
 
-__all__ = ["ArgMaxNode", "Scope", "argmax_nodes", "model_scopes"]
+__all__ = ["ArgMaxNode", "Scope", "argmax_nodes", "as_text", "model_scopes"]
 
 _DOMAINS = (DOMAIN, "ai.onnx")
 """The default domain, by both of its names."""
@@ -46,7 +46,13 @@ class ArgMaxNode:
     @property
     def label(self) -> str:
         """The node's name; its position and output where it has none."""
-        return self.node.name or f"(node {self.position}, output {', '.join(self.node.output)})"
+        outputs = ", ".join(map(as_text, self.node.output))
+        return as_text(self.node.name) or f"(node {self.position}, output {outputs})"
+
+
+def as_text(name: str | bytes) -> str:
+    """A name of a model's; protobuf has it as bytes where it is not UTF-8."""
+    return name if isinstance(name, str) else name.decode("utf-8", "backslashreplace")
 
 
 def model_scopes(model: onnx.ModelProto) -> list[Scope]:
@@ -76,7 +82,7 @@ def _with_inner(scope: Scope) -> Iterator[Scope]:
             graphs = [attribute.g] if attribute.HasField("g") else []
             for graph in (*graphs, *attribute.graphs):
                 place = f"{scope.place}, {attribute.name} of {node.op_type} " + (
-                    node.name or f"(node {position})"
+                    as_text(node.name) or f"(node {position})"
                 )
                 inner = Scope(graph, place, scope.opset, scope.function, scope, position)
                 scope.children.append(inner)

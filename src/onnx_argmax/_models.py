@@ -20,6 +20,7 @@ from onnx_argmax._model_checks import (
     external_tensors,
     one_line,
 )
+from onnx_argmax._model_names import check_names
 
 __all__ = ["load_model", "read_model"]
 
@@ -59,7 +60,8 @@ def load_model(
         When a file cannot be read: a folder, a pipe, a device, no permission.
     ValueError
         When the file is empty, not an ONNX model, truncated, above what one file may hold, when
-        its external data is too short or outside its folder, and when the model is invalid.
+        its external data is too short or outside its folder, when a name in it is not UTF-8, and
+        when the model is invalid.
     TypeError
         When an ArgMax takes an element type that its version lacks.
     MemoryError
@@ -89,9 +91,11 @@ def read_model(path: Path) -> onnx.ModelProto:
     Raises
     ------
     OSError, ValueError, MemoryError
-        As for :func:`load_model`, where they are about the file itself.
+        As for :func:`load_model`, where they are about the file itself and the names in it.
     """
-    return _parse(path, _read(path))
+    model = _parse(path, _read(path))
+    check_names(model, str(path))
+    return model
 
 
 def _read(path: Path) -> bytes:

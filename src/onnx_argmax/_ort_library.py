@@ -103,7 +103,9 @@ def devices() -> list[Any]:
     return [device for device in runtime().get_ep_devices() if device.ep_name == PROVIDER]
 
 
-def register(name: str = _REGISTRATION, *, path: str | os.PathLike[str] | None = None) -> None:
+def register(
+    name: str = _REGISTRATION, *, path: str | bytes | os.PathLike[Any] | None = None
+) -> None:
     """Register the library with onnxruntime, for all sessions of this process.
 
     :func:`session_options` and :class:`InferenceSession` do so by themselves. Registering the
@@ -113,11 +115,13 @@ def register(name: str = _REGISTRATION, *, path: str | os.PathLike[str] | None =
     ----------
     name : str, optional
         What onnxruntime calls the registration.
-    path : str or path, optional
+    path : str, bytes or path, optional
         Another build of the library; by default the one of :func:`get_library_path`.
 
     Raises
     ------
+    TypeError
+        When the name is no string, or the path is none.
     ValueError
         When another library is registered under the name.
     FileNotFoundError
@@ -128,8 +132,9 @@ def register(name: str = _REGISTRATION, *, path: str | os.PathLike[str] | None =
         Of onnxruntime's own kinds, when the file is no library with execution providers.
     """
     onnxruntime = runtime()
+    _check_name(name)
     # onnxruntime looks for a relative path in its own folder.
-    wanted = os.path.realpath(get_library_path() if path is None else path)
+    wanted = os.path.realpath(get_library_path() if path is None else _decoded(path))
     known = _registered.get(name)
     if known == wanted:
         return
@@ -153,6 +158,24 @@ def register(name: str = _REGISTRATION, *, path: str | os.PathLike[str] | None =
     _registered[name] = wanted
 
 
+def _check_name(name: object) -> None:
+    if not isinstance(name, str):
+        raise TypeError(
+            "name: the name of a registration, a string, is needed, got "
+            f"{type(name).__name__} {name!r}"
+        )
+
+
+def _decoded(path: Any) -> str:
+    try:
+        return os.fsdecode(path)
+    except TypeError as error:
+        raise TypeError(
+            f"path: the path of a library is needed, got {type(path).__name__} {path!r}; a name "
+            "is given as name="
+        ) from error
+
+
 def _is_offered(path: str) -> bool:
     """Whether onnxruntime has the library already, registered past this module."""
     # 1.24 does not say which library a device is of.
@@ -167,12 +190,15 @@ def unregister(name: str = _REGISTRATION) -> None:
 
     Raises
     ------
+    TypeError
+        When the name is no string.
     ValueError
         When nothing is registered under the name.
     ImportError
         When onnxruntime is missing or older than 1.24.
     """
     onnxruntime = runtime()
+    _check_name(name)
     try:
         onnxruntime.unregister_execution_provider_library(name)
     except Exception as error:  # as in register()

@@ -7,7 +7,13 @@ from typing import Any, Final
 
 from onnx_argmax._ort_library import devices, register, runtime
 
-__all__ = ["EXTERNAL_DATA_FOLDER", "RECORD_ASSIGNMENT", "has_provider", "session_options"]
+__all__ = [
+    "EXTERNAL_DATA_FOLDER",
+    "RECORD_ASSIGNMENT",
+    "has_provider",
+    "record_assignment",
+    "session_options",
+]
 
 RECORD_ASSIGNMENT: Final = "session.record_ep_graph_assignment_info"
 """ONNX Runtime's own entry: whether a session can be asked which provider has which node."""
@@ -15,6 +21,8 @@ EXTERNAL_DATA_FOLDER: Final = "session.model_external_initializers_file_folder_p
 """Another one: where the external data of a model lies that is given as bytes."""
 _MARK: Final = "onnx_argmax.provider"
 """An entry of ours, since options cannot be asked which providers they have."""
+_OPTIONS: Final = ("threads", "level", "log")
+"""The provider's, which names them itself where it refuses another."""
 
 
 def session_options(base: Any = None, **options: object) -> Any:
@@ -44,7 +52,7 @@ def session_options(base: Any = None, **options: object) -> Any:
     TypeError
         When ``base`` is no SessionOptions.
     ValueError
-        When ``base`` has the provider already.
+        When ``base`` has the provider already, or there is a NUL in an option.
     RuntimeError
         When onnxruntime has no device for it.
     ImportError
@@ -64,20 +72,44 @@ def session_options(base: Any = None, **options: object) -> Any:
         raise ValueError("base: it has the provider already; take it as it is, or new options")
     if not devices():
         register()
-    given = {name: str(value) for name, value in options.items() if value is not None}
+    given = {
+        name: str(value)
+        for name, value in options.items()
+        if value is not None or name not in _OPTIONS
+    }
+    _refuse_nul(given)
     # Registered under several names, it is offered several times, and one is enough.
     device = devices()[:1]
     if not device:
         raise RuntimeError("onnxruntime found no CPU, which the provider could run on")
     changed.add_provider_for_devices(device, given)
-    changed.add_session_config_entry(RECORD_ASSIGNMENT, "1")
+    record_assignment(changed)
     changed.add_session_config_entry(_MARK, "1")
     return changed
 
 
 def has_provider(options: Any) -> bool:
     """Whether :func:`session_options` has been there."""
+    return _is_set(options, _MARK)
+
+
+def record_assignment(options: Any) -> None:
+    """Have the session tell which provider has which node, whatever the options said of it."""
+    if not _is_set(options, RECORD_ASSIGNMENT):  # set anew, it would be warned of
+        options.add_session_config_entry(RECORD_ASSIGNMENT, "1")
+
+
+def _refuse_nul(options: dict[str, str]) -> None:
+    for name, value in options.items():
+        if "\0" in name + value:
+            raise ValueError(
+                f"option {name!r}: got {value!r}, which onnxruntime would cut off at the NUL; "
+                "options are without one"
+            )
+
+
+def _is_set(options: Any, key: str) -> bool:
     try:
-        return options.get_session_config_entry(_MARK) == "1"
+        return options.get_session_config_entry(key) == "1"
     except RuntimeError:  # there is no such entry
         return False

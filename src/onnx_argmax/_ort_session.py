@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Final, NoReturn
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NoReturn, cast
+
+import numpy as np
 
 from onnx_argmax._ort_library import PROVIDER, runtime
-from onnx_argmax._ort_options import has_provider, session_options
+from onnx_argmax._ort_options import has_provider, record_assignment, session_options
 from onnx_argmax.operator import DOMAIN, NAME
 
 __all__ = ["FALLBACK_PROVIDER", "InferenceSession", "assigned_argmax", "source_of"]
@@ -15,6 +18,7 @@ __all__ = ["FALLBACK_PROVIDER", "InferenceSession", "assigned_argmax", "source_o
 FALLBACK_PROVIDER: Final = "CPUExecutionProvider"
 """The provider that has every node which no other one takes."""
 
+_UNREADABLE_NAME: Final = "(a name that is not UTF-8)"
 _OTHERS_ARGUMENTS: Final = ("providers", "provider_options", "enable_fallback")
 
 
@@ -55,6 +59,10 @@ class InferenceSession(runtime().InferenceSession):
     A model in which no ArgMax is left once ONNX Runtime has optimised it is no error:
     :func:`claimed_nodes` tells what became of each. Providers that ``sess_options`` had before
     stay in front, so an ArgMax that one of them takes is theirs.
+
+    onnxruntime takes no notice of the byte order of a NumPy array, nor of the mask of a masked
+    one: :meth:`run` and :meth:`run_async` give it the former in native order, and refuse the
+    latter. Values of onnxruntime's own (OrtValue, bindings) are not looked at.
     """
 
     def __init__(self, model: object, sess_options: Any = None, **options: object) -> None:
@@ -71,9 +79,41 @@ class InferenceSession(runtime().InferenceSession):
                 f"{', '.join(options)}: sess_options has the provider with its options already; "
                 "give them to session_options"
             )
+        else:
+            record_assignment(sess_options)
         # Its fallback would make the session anew, without the provider.
         super().__init__(source_of(model), sess_options, enable_fallback=0)
         _check_taken(self)
+
+    def run(
+        self, output_names: Any, input_feed: Mapping[str, object], run_options: Any = None
+    ) -> Any:
+        """As onnxruntime's, with arrays of any byte order.
+
+        Raises
+        ------
+        TypeError
+            For a masked array.
+        """
+        return super().run(output_names, _native_feed(input_feed), run_options)
+
+    def run_async(
+        self,
+        output_names: Any,
+        input_feed: Mapping[str, object],
+        callback: Callable[..., object],
+        user_data: Any,
+        run_options: Any = None,
+    ) -> Any:
+        """As onnxruntime's, with arrays of any byte order.
+
+        Raises
+        ------
+        TypeError
+            For a masked array.
+        """
+        feed = _native_feed(input_feed)
+        return super().run_async(output_names, feed, callback, user_data, run_options)
 
     def enable_fallback(self) -> NoReturn:
         """Refused: onnxruntime's fallback would make the session anew without the provider.
@@ -102,6 +142,33 @@ class InferenceSession(runtime().InferenceSession):
         )
 
 
+def _native_feed(feed: Mapping[str, object]) -> dict[str, object]:
+    return {name: _native(name, value) for name, value in feed.items()}
+
+
+def _native(name: str, value: object) -> object:
+    """The value with its arrays in native byte order: itself, or those that it is a list of."""
+    if isinstance(value, np.ndarray):
+        return _native_array(name, cast("np.ndarray[Any, Any]", value))
+    if isinstance(value, list):
+        return [
+            _native_array(name, cast("np.ndarray[Any, Any]", member))
+            if isinstance(member, np.ndarray)
+            else member
+            for member in cast("list[object]", value)
+        ]
+    return value
+
+
+def _native_array(name: str, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError(
+            f"input {name!r}: a masked array is not taken, its mask would be ignored; pass "
+            "array.filled(...)"
+        )
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
 def source_of(model: object) -> str | bytes:
     """What onnxruntime takes: the path of a model, or its bytes.
 
@@ -115,7 +182,9 @@ def source_of(model: object) -> str | bytes:
     if isinstance(model, (str, os.PathLike)):
         return os.fsdecode(model)  # pyright: ignore[reportUnknownArgumentType]
     serialize = getattr(model, "SerializeToString", None)
-    if serialize is None:
+    # Another message of protobuf's can be serialized too; onnx need not be there to know it.
+    message = getattr(getattr(model, "DESCRIPTOR", None), "name", "ModelProto")
+    if serialize is None or message != "ModelProto":
         raise TypeError(
             "model: a path, the bytes of a model or an onnx.ModelProto is needed, got "
             f"{type(model).__name__}"
@@ -126,14 +195,22 @@ def source_of(model: object) -> str | bytes:
 def assigned_argmax(session: Any) -> list[tuple[str, str]]:
     """The ArgMax nodes that a session runs: the name of each and its provider.
 
-    Subgraphs are included, and functions, whose nodes have names of the runtime's making.
+    Subgraphs are included, and functions, whose nodes have names of the runtime's making. A name
+    that is not UTF-8, which onnxruntime cannot hand over, is replaced by words that say so.
     """
     return [
-        (node.name, part.ep_name)
+        (_name_of(node), part.ep_name)
         for part in session.get_provider_graph_assignment_info()
         for node in part.get_nodes()
         if node.op_type == NAME and node.domain == DOMAIN
     ]
+
+
+def _name_of(node: Any) -> str:
+    try:
+        return node.name
+    except UnicodeDecodeError:
+        return _UNREADABLE_NAME
 
 
 def _check_taken(session: Any) -> None:

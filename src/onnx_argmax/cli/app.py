@@ -129,9 +129,10 @@ def _root(
 @app.command(
     help="""Run an ONNX model on inputs from files.
 
-    Shows the outputs and what ran the ArgMax nodes, which is always this package: as a provider
-    of ONNX Runtime where onnxruntime is installed, else on ONNX's reference evaluator. An output
-    that differs from a folder's output_0.pb makes the exit status 1; --compare never does.
+    Shows the outputs and what ran the ArgMax nodes: this package, as a provider of ONNX Runtime
+    where onnxruntime is installed, else on ONNX's reference evaluator. ONNX Runtime itself
+    computes a node of constant input, as it optimises the model. An output that differs from a
+    folder's output_0.pb makes the exit status 1; --compare never does.
     """,
     add_help_option=False,
 )

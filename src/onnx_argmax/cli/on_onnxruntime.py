@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import tempfile
 from collections import defaultdict
@@ -62,7 +63,7 @@ def run_on_onnxruntime(
     inputs : dict of str to array
         By the inputs' names.
     threads : int, optional
-        Most threads that ONNX Runtime uses.
+        Most threads that ONNX Runtime uses; it is given no more than there are CPUs for.
     profile : bool
         Whether times are taken.
 
@@ -111,7 +112,8 @@ class _Job:
         """A session that writes its profile, or the model as it optimised it, where it is told."""
         options: Any = onnxruntime.SessionOptions()
         if self.threads is not None:
-            options.intra_op_num_threads = self.threads
+            # ONNX Runtime starts as many as it is told, needed or not.
+            options.intra_op_num_threads = min(self.threads, _cpus())
         if any(external_tensors(self.model)):
             folder = str(self.path.absolute().parent)
             options.add_session_config_entry(EXTERNAL_DATA_FOLDER, folder)
@@ -121,6 +123,13 @@ class _Job:
         if optimized is not None:
             write_optimized(options, optimized)
         return InferenceSession(self.model, options)
+
+
+def _cpus() -> int:
+    """How many CPUs this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1  # macOS and Windows
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Final
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import onnx
@@ -17,6 +19,8 @@ from onnx_argmax.operator import element_type_name
 
 __all__ = ["run_session"]
 
+_Result = TypeVar("_Result")
+
 _AS_BITS: Final[dict[int, type[np.unsignedinteger[Any]]]] = {
     onnx.TensorProto.BFLOAT16: np.uint16,
     onnx.TensorProto.FLOAT8E4M3FN: np.uint8,
@@ -25,11 +29,16 @@ _AS_BITS: Final[dict[int, type[np.unsignedinteger[Any]]]] = {
     onnx.TensorProto.FLOAT8E5M2FNUZ: np.uint8,
 }
 """Element types that ONNX Runtime has and NumPy lacks, with NumPy's of the same size."""
+_FROM_OUTSIDE: Final = 2
+"""What ``dtype.isbuiltin`` says of a type that another package adds to NumPy's own; it is 0 for
+strings and for any type that was made by changing the byte order, back to the native one too."""
 _NAMES: Final = {element_type_name(number): number for number in _AS_BITS}
 
 
 def run_session(session: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     """The outputs of a session by their names.
+
+    Ctrl-C ends the run after the nodes that are being computed.
 
     Parameters
     ----------
@@ -47,22 +56,38 @@ def run_session(session: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     ------
     CommandError
         For types that onnxruntime's Python package cannot take in or give out together.
+    KeyboardInterrupt
+        After Ctrl-C, once the run has ended.
     """
     feeds = {name: _feed(name, value) for name, value in inputs.items()}
     declared = {value.name: value.type for value in session.get_outputs()}
     names = list(declared)
     if not any(kind in _NAMES for kind in declared.values()):
-        return dict(zip(names, session.run(names, feeds), strict=True))
+        results = _interruptible(lambda options: session.run(names, feeds, options))
+        return dict(zip(names, results, strict=True))
     # Only this way of running leaves such a tensor as it is, and it takes tensors alone.
-    values = session.run_with_ort_values(
-        names, {name: _ort_value(name, feed) for name, feed in feeds.items()}
-    )
+    tensors = {name: _ort_value(name, feed) for name, feed in feeds.items()}
+    values = _interruptible(lambda options: session.run_with_ort_values(names, tensors, options))
     return {name: _array(value) for name, value in zip(names, values, strict=True)}
 
 
+def _interruptible(run: Callable[[Any], _Result]) -> _Result:
+    """Run in a thread of its own, as Python sees to Ctrl-C only between two of its own steps."""
+    options: Any = onnxruntime.RunOptions()
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        try:
+            return pool.submit(run, options).result()
+        except KeyboardInterrupt:
+            options.terminate = True
+            raise
+
+
 def _feed(name: str, value: Any) -> Any:
-    if not is_array(value) or value.dtype.isbuiltin == 1:
+    if not is_array(value):
         return value
+    if value.dtype.isbuiltin != _FROM_OUTSIDE:
+        # The package takes an array's memory as it lies.
+        return value.astype(value.dtype.newbyteorder("="), copy=False)
     number = onnx.helper.np_dtype_to_tensor_dtype(value.dtype)
     bits = _AS_BITS.get(number)
     if bits is None:
