@@ -19,7 +19,8 @@ constexpr int kQuarterLanes = kQuarterBytes / static_cast<int>(sizeof(T));
 // On return, channels[c] holds element c behind each row's pointer, the rows in order. Always
 // inlined, for what it fills is to stay in registers.
 template <class T>
-[[gnu::always_inline]] inline void transpose(const uint8_t* const* rows, int64_t offset, Vector<T>* channels) {
+[[gnu::always_inline]] inline void transpose(const uint8_t* const* rows, int64_t offset,
+                                             Vector<T>* channels) {
   constexpr int kCount = kQuarterLanes<T>;
   Vector<T> from[kCount];
   for (int i = 0; i < kCount; ++i) from[i] = join_quarters<T>(rows + i, kCount, offset);
