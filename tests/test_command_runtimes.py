@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -561,6 +562,7 @@ def test_an_interrupt_ends_a_run(with_bfloat16: bool, tmp_path: Path) -> None:
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == "running\n"
+            time.sleep(1)  # native code tells nobody that it has begun; earlier proves nothing
             process.send_signal(signal.SIGINT)
             assert process.communicate(timeout=60) == ("", "")
         finally:
