@@ -8,6 +8,7 @@ that whatever stands around the node, the same feed gives the same answer.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import onnx
@@ -24,6 +25,7 @@ __all__ = [
     "in_loop",
     "in_scan",
     "model_of",
+    "saved",
 ]
 
 Shape: TypeAlias = Sequence[int | str | None] | None
@@ -252,3 +254,9 @@ def _called(like: onnx.ValueInfoProto, name: str) -> onnx.ValueInfoProto:
     value.CopyFrom(like)
     value.name = name
     return value
+
+
+def saved(path: Path, model: onnx.ModelProto) -> Path:
+    """Write a model to its file; give the file."""
+    path.write_bytes(model.SerializeToString())
+    return path

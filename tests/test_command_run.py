@@ -21,7 +21,7 @@ onnx = pytest.importorskip("onnx")
 
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
-from models import AROUND, argmax_model, argmax_node, model_of  # noqa: E402
+from models import AROUND, argmax_model, argmax_node, model_of, saved  # noqa: E402
 
 SCORES = np.array([[2, 1, 2], [3, 10, 10]], np.float32)
 LEVEL = onnx_argmax.build_info().level
@@ -52,11 +52,6 @@ def model(tmp_path: Path) -> Path:
 def scores(tmp_path: Path) -> Path:
     path = tmp_path / "scores.npz"
     np.savez(path, data=SCORES)
-    return path
-
-
-def saved(path: Path, model: Any) -> Path:
-    path.write_bytes(model.SerializeToString())
     return path
 
 

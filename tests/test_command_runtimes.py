@@ -35,6 +35,7 @@ from models import (  # noqa: E402
     in_if,
     in_loop,
     model_of,
+    saved,
 )
 
 OURS = f"OnnxArgMaxExecutionProvider, level {onnx_argmax.build_info().level}"
@@ -46,11 +47,6 @@ runtimes = pytest.mark.parametrize("runtime", ["onnxruntime", "reference"])
 def scores(tmp_path: Path) -> Path:
     path = tmp_path / "scores.npz"
     np.savez(path, data=SCORES)
-    return path
-
-
-def saved(path: Path, model: Any) -> Path:
-    path.write_bytes(model.SerializeToString())
     return path
 
 

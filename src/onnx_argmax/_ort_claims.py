@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import onnx
 
-from onnx_argmax._model_scopes import as_text, model_scopes
 from onnx_argmax._models import read_model
 from onnx_argmax._ort_library import PROVIDER, runtime
 from onnx_argmax._ort_marks import Assignment, Marks, assignment, write_optimized
@@ -120,7 +119,6 @@ def claimed_nodes(model: object) -> list[NodeClaim]:
     optimised model alone, which is written to a temporary folder for that, weights included.
     """
     proto, folder = _load(model)
-    _decode_names(proto)
     marks = Marks(proto)
     if not marks.labels:
         return []
@@ -163,15 +161,6 @@ def _load(model: object) -> tuple[onnx.ModelProto, Path | None]:
             raise ValueError("model: not an ONNX model: it has no graph")
         return proto, None
     return read_model(Path(source)), Path(source).absolute().parent
-
-
-def _decode_names(model: onnx.ModelProto) -> None:
-    """Make nodes' names text: those that are not UTF-8 run, but protobuf has them as bytes."""
-    for scope in model_scopes(model):
-        for node in scope.body.node:
-            name = as_text(node.name)
-            if name != node.name:
-                node.name = name
 
 
 def _claim(marks: Marks, node: int, owners: set[str], reason: str) -> NodeClaim:

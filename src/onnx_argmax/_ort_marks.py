@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import onnx
 
-from onnx_argmax._model_scopes import Scope, argmax_nodes, model_scopes
+from onnx_argmax._model_scopes import Scope, argmax_nodes, as_text, model_scopes
 from onnx_argmax._ort_session import assigned_argmax
 
 __all__ = ["Assignment", "Marks", "assignment", "write_optimized"]
@@ -128,8 +128,8 @@ def _names(scopes: list[Scope]) -> Iterator[str]:
     """All that ONNX Runtime makes a node's name of: names of nodes, and of functions."""
     for scope in scopes:
         if isinstance(scope.body, onnx.FunctionProto):
-            yield scope.body.name
-        yield from (node.name for node in scope.body.node)
+            yield as_text(scope.body.name)
+        yield from (as_text(node.name) for node in scope.body.node)
 
 
 def _described(marks: Marks, again: Callable[[Path], object]) -> dict[str, set[int]]:
