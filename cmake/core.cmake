@@ -18,6 +18,7 @@ add_library(onnx_argmax_core STATIC
   "${core_dir}/environment.cc"
   "${core_dir}/limit.cc"
   "${core_dir}/parallel.cc"
+  "${core_dir}/partial.cc"
   "${core_dir}/plan.cc"
   "${core_dir}/walk.cc"
 )

@@ -29,6 +29,8 @@ struct Request {
   int out_item_size;                // 1, 2, 4 or 8, wide enough for the largest index
   const int64_t* out_stride_bytes;  // rank, that of the reduced axis is not looked at;
                                     // not looked at with kFlatten
+  bool out_keys;         // in front of each index its key too, as partial.h lays them out
+  int64_t index_offset;  // added to each index; not with kFlatten
   Executor executor;
   const Kernels* kernels;  // those of a level; null: of the active one
 };

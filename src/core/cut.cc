@@ -44,8 +44,9 @@ Cut make_cut(const Plan& plan, const Kernels& kernels, int threads) noexcept {
     const int64_t bytes = plan.walk == Walk::kPackedColumns ? kPackedTileBytes
                           : plan.length <= kPassChannels    ? kOnePassTileBytes
                                                             : kTileBytes;
-    const bool merged = constant_runs || plan.flatten || plan.length > lane_window(plan.item_size);
-    const int64_t most = merged ? std::min(bytes / item, kWideTilePositions) : bytes / item;
+    const bool wide = constant_runs || plan.flatten || plan.out_keys ||
+                      plan.length > lane_window(plan.item_size);
+    const int64_t most = wide ? std::min(bytes / item, kWideTilePositions) : bytes / item;
     const int64_t least = std::min(kLeastTileBytes / item, most);
     const int64_t fair = ceil_div(saturated(run, run_count), wanted);
     cut.tile = std::clamp(fair, least, most);

@@ -164,6 +164,15 @@ const uint8_t* end_of_data(const Plan& plan) {
   return end;
 }
 
+// Of a candidate that is known only the key is wanted: an axis of length 1, with nothing right
+// behind its element.
+Walk look_at_one(Plan& plan, int vector_bytes) {
+  (plan.flatten ? plan.out_base : plan.index_offset) += plan.constant;
+  plan.length = 1;
+  plan.stride_bytes = INT64_MAX;
+  return choose_walk(plan, vector_bytes);
+}
+
 }  // namespace
 
 Plan make_plan(const Request& original, int vector_bytes) noexcept {
@@ -192,6 +201,8 @@ Plan make_plan(const Request& original, int vector_bytes) noexcept {
   plan.out = static_cast<uint8_t*>(request.out);
   plan.out_base = 0;
   plan.out_item_size = request.out_item_size;
+  plan.out_keys = request.out_keys;
+  plan.index_offset = plan.flatten ? 0 : request.index_offset;
   plan.constant = 0;
   const bool has_axis = reduced >= 0 && request.rank > 0;
   plan.length = has_axis ? request.shape[reduced] : 1;
@@ -199,12 +210,11 @@ Plan make_plan(const Request& original, int vector_bytes) noexcept {
   take_dimensions(request, reduced, plan);
   flip_negative(plan);
   sort_and_join(plan);
-  if (plan.flatten && reduced < 0) {  // every element is the same item
-    plan.walk = Walk::kConstant;
-    plan.constant = std::exchange(plan.out_base, 0);
-  } else if (plan.length == 1 || plan.stride_bytes == 0) {
-    plan.walk = Walk::kConstant;
-    plan.constant = plan.select_last_index ? plan.length - 1 : 0;
+  if (plan.length == 1 || plan.stride_bytes == 0) {  // flattened: every element is the same item
+    plan.constant = plan.flatten             ? std::exchange(plan.out_base, 0)
+                    : plan.select_last_index ? plan.length - 1
+                                             : 0;
+    plan.walk = plan.out_keys ? look_at_one(plan, vector_bytes) : Walk::kConstant;
   } else {
     plan.walk = choose_walk(plan, vector_bytes);
     orient(plan);

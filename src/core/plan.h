@@ -11,7 +11,7 @@
 namespace onnx_argmax {
 
 enum class Walk : uint8_t {
-  kConstant,       // one candidate, or all the same item: no element need be read
+  kConstant,       // one candidate, or all the same item, and no key asked for: nothing is read
   kRows,           // the reduced axis is contiguous
   kPackedRows,     // the reduced axis has the smallest stride, but is not contiguous or swapped
   kColumns,        // another axis is contiguous and at least a vector long
@@ -51,6 +51,8 @@ struct Plan {
   uint8_t* out;      // result of the first position
   int64_t out_base;  // flattened: index of the first position's first element
   int out_item_size;
+  bool out_keys;         // a key in front of each index
+  int64_t index_offset;  // added to each index; not where flattened
 };
 
 // vector_bytes is that of the level that will run the plan.

@@ -87,7 +87,8 @@ class Worker {
         kernels_(kernels),
         type_(kernels.types[static_cast<int>(plan.type)]),
         sink_(sink),
-        keys_wanted_(sink.partials != nullptr || plan.walk == Walk::kFoldedColumns),
+        keys_wanted_(sink.partials != nullptr || plan.out_keys ||
+                     plan.walk == Walk::kFoldedColumns),
         scratch_(scratch) {}
 
   void run(const Unit& unit) {
@@ -102,6 +103,8 @@ class Worker {
 
   Places place(int64_t position, int64_t count);
   void write(const Unit& unit, const Places& places, const Found& found);
+  void write_keys(const int64_t* ordered_keys, int64_t count, const Places& places,
+                  uint8_t* out) const;
 
  private:
   // Channels at a stride; several of them make up what the columns kernel walks.
@@ -450,10 +453,19 @@ void Worker::widen_index(const Found& found, int64_t count) {
 
 void Worker::write(const Unit& unit, const Places& places, const Found& found) {
   const int64_t bias = plan_.mirrored ? plan_.length - 1 - unit.from : unit.from;
-  const bool placed = places.out_offsets != nullptr;
+  uint8_t* const out = plan_.out + (places.out_offsets != nullptr ? 0 : places.out_start);
   kernels_.store[size_slot(found.index_bytes)][size_slot(plan_.out_item_size)](
-      {found.index, unit.count, bias, plan_.mirrored, plan_.out + (placed ? 0 : places.out_start),
+      {found.index, unit.count, plan_.index_offset + bias, plan_.mirrored, out,
        is_past_caches(plan_), places.out_stride, places.out_offsets});
+  if (plan_.out_keys) write_keys(scratch_.ordered_keys, unit.count, places, out);
+}
+
+// Each in front of its index.
+void Worker::write_keys(const int64_t* ordered_keys, int64_t count, const Places& places,
+                        uint8_t* out) const {
+  kernels_.store[size_slot(8)][size_slot(plan_.item_size)](
+      {ordered_keys, count, 0, false, out - plan_.item_size, false, places.out_stride,
+       places.out_offsets});
 }
 
 void Worker::merge_partials(const Unit& unit, const Places& places, const Found& found) {
@@ -469,13 +481,6 @@ void Worker::merge_partials(const Unit& unit, const Places& places, const Found&
 }
 
 }  // namespace
-
-void merge(Partial& into, const Partial& from, bool select_last_index) noexcept {
-  const bool greater = from.ordered_key > into.ordered_key;
-  const bool wins_tie =
-      from.ordered_key == into.ordered_key && (from.index < into.index) != select_last_index;
-  if (into.index < 0 || greater || wins_tie) into = from;
-}
 
 Status run_units(const Plan& plan, const Kernels& kernels, const Cut& cut, int64_t first,
                  int64_t last, Sink sink) noexcept {
@@ -495,12 +500,18 @@ Status store_partials(const Plan& plan, const Kernels& kernels, const Partial* p
   for (int64_t at = 0; at < count; at += kPlacedPositions) {
     const int64_t tile = std::min(kPlacedPositions, count - at);
     int64_t index[kPlacedPositions];
-    for (int64_t i = 0; i < tile; ++i) index[i] = partials[at + i].index;
+    int64_t ordered_keys[kPlacedPositions];
+    for (int64_t i = 0; i < tile; ++i) {
+      index[i] = partials[at + i].index;
+      ordered_keys[i] = partials[at + i].ordered_key;
+    }
     Places places = worker.place(at, tile);
     if (plan.flatten) places.out_start = 0;
-    kernels.store[3][size_slot(plan.out_item_size)](
-        {index, tile, 0, false, plan.out + (places.out_offsets == nullptr ? places.out_start : 0),
-         false, places.out_stride, places.out_offsets});
+    uint8_t* const out = plan.out + (places.out_offsets == nullptr ? places.out_start : 0);
+    kernels.store[size_slot(8)][size_slot(plan.out_item_size)](
+        {index, tile, plan.index_offset, false, out, false, places.out_stride,
+         places.out_offsets});
+    if (plan.out_keys) worker.write_keys(ordered_keys, tile, places, out);
   }
   return Status::kOk;
 }

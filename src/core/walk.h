@@ -9,20 +9,10 @@
 #include "argmax.h"
 #include "cut.h"
 #include "kernels.h"
+#include "partial.h"
 #include "plan.h"
 
 namespace onnx_argmax {
-
-// The largest element of a part of the reduced axis (or of the whole array), its index counted
-// from the axis's (or array's) own start.
-struct Partial {
-  int64_t ordered_key;
-  int64_t index;  // negative: of nothing yet
-};
-
-// The one merge rule: the larger key, of equal ones the lower or the higher index. It does not
-// depend on the order of merging.
-void merge(Partial& into, const Partial& from, bool select_last_index) noexcept;
 
 // Where the results of one unit go.
 struct Sink {

@@ -21,6 +21,8 @@
 #include "limit.h"
 #include "memory.h"
 #include "parallel.h"
+#include "partial.h"
+#include "partials.h"
 #include "plain.h"
 
 using namespace nb::literals;
@@ -54,14 +56,25 @@ void check_environment() {
   if (!environment_fault().empty()) throw nb::value_error(environment_fault().c_str());
 }
 
-void run(const Memory& data, int element_type, bool byte_swapped, int axis, bool select_last_index,
-         const Memory& out, int threads) {
+// What a call wants beyond its arrays.
+struct Wish {
+  int element_type;
+  bool byte_swapped;
+  int axis;
+  bool select_last_index;
+  int threads;
+  bool out_keys = false;  // out has partial results
+  int64_t index_offset = 0;
+};
+
+void run(const Memory& data, const Memory& whole_out, const Wish& wish) {
   check_environment();
-  const auto type = static_cast<ElementType>(element_type);
-  if (element_type < 0 || element_type >= kElementTypeLimit || item_size(type) == 0 ||
-      item_size(type) != data.item_size) {
+  const int axis = wish.axis;
+  const ElementType type = checked_type(wish.element_type);
+  if (item_size(type) != data.item_size) {
     throw nb::value_error("element_type: it does not fit the array");
   }
+  const Memory out = wish.out_keys ? indices_of(whole_out, type) : whole_out;
   if (axis != kFlatten && (axis < 0 || axis >= (data.rank == 0 ? 1 : data.rank))) {
     throw nb::value_error("axis: out of range");
   }
@@ -80,11 +93,11 @@ void run(const Memory& data, int element_type, bool byte_swapped, int axis, bool
       throw nb::value_error("data: the reduced axis has length 0");
     }
   }
-  if (overlaps_itself(out)) {
+  if (overlaps_itself(whole_out)) {
     throw nb::value_error("out: elements of it share memory; pass an array without such overlap");
   }
   const auto [data_low, data_high] = extent(data);
-  const auto [out_low, out_high] = extent(out);
+  const auto [out_low, out_high] = extent(whole_out);
   if (data_low < out_high && out_low < data_high) {
     throw nb::value_error(
         "out: its memory overlaps that of data, or lies between its elements; pass an array with "
@@ -92,8 +105,8 @@ void run(const Memory& data, int element_type, bool byte_swapped, int axis, bool
   }
   Request request{};
   request.type = type;
-  request.byte_swapped = byte_swapped;
-  request.select_last_index = select_last_index;
+  request.byte_swapped = wish.byte_swapped;
+  request.select_last_index = wish.select_last_index;
   request.data = data.data;
   request.rank = data.rank;
   request.shape = data.shape;
@@ -102,22 +115,45 @@ void run(const Memory& data, int element_type, bool byte_swapped, int axis, bool
   request.out = const_cast<void*>(out.data);
   request.out_item_size = static_cast<int>(out.item_size);
   request.out_stride_bytes = out_stride_bytes;
-  request.executor = own_pool(threads > 0 ? threads : default_threads());
+  request.out_keys = wish.out_keys;
+  request.index_offset = wish.index_offset;
+  request.executor = own_pool(wish.threads > 0 ? wish.threads : default_threads());
   const Status status = without_gil([&] { return argmax(request); });
   if (status == Status::kOutOfMemory) throw std::bad_alloc();
 }
 
-void argmax_of(nb::object data, int element_type, bool byte_swapped, int axis,
-               bool select_last_index, nb::object out, int threads) {
+void run_on(nb::object data, nb::object out, const Wish& wish) {
   const Buffer out_buffer(out, PyBUF_STRIDES | PyBUF_WRITABLE);
   if (const Tensor* tensor = nullptr; nb::try_cast<const Tensor*>(data, tensor) && tensor) {
-    run(tensor->memory(), element_type, byte_swapped, axis, select_last_index, out_buffer.memory(),
-        threads);
+    run(tensor->memory(), out_buffer.memory(), wish);
   } else {
     const Buffer buffer(data, PyBUF_STRIDES);
-    run(buffer.memory(), element_type, byte_swapped, axis, select_last_index, out_buffer.memory(),
-        threads);
+    run(buffer.memory(), out_buffer.memory(), wish);
   }
+}
+
+void argmax_of(nb::object data, int element_type, bool byte_swapped, int axis,
+               bool select_last_index, nb::object out, int threads) {
+  run_on(data, out, {element_type, byte_swapped, axis, select_last_index, threads});
+}
+
+void partials_of(nb::object data, int element_type, bool byte_swapped, int axis,
+                 bool select_last_index, nb::object partials, int64_t index_offset, int threads) {
+  run_on(data, partials,
+         {element_type, byte_swapped, axis, select_last_index, threads, true, index_offset});
+}
+
+void merge_partials_of(nb::object into, nb::object from, int element_type,
+                       bool select_last_index) {
+  const Buffer into_buffer(into, PyBUF_STRIDES | PyBUF_WRITABLE);
+  const Buffer from_buffer(from, PyBUF_STRIDES);
+  const MergeRequest request =
+      merge_request(into_buffer.memory(), from_buffer.memory(), element_type, select_last_index);
+  if (request.index_bytes == 0) return;  // empty
+  without_gil([&] {
+    merge_partial_arrays(request);
+    return 0;
+  });
 }
 
 const NumPy* numpy = nullptr;  // set as the module is imported, never deleted
@@ -152,8 +188,8 @@ nb::object argmax_plain(nb::handle data, nb::handle axis, nb::handle keepdims,
     if (!out.is_none() && !is_result_shape(memory, position, keep, out_buffer.memory())) {
       return nb::none();
     }
-    run(memory, element_type, false, position, select_last_index.is(Py_True), out_buffer.memory(),
-        most_threads);
+    run(memory, out_buffer.memory(),
+        {element_type, false, position, select_last_index.is(Py_True), most_threads});
   } catch (const nb::python_error&) {  // read-only
     return nb::none();
   }
@@ -208,6 +244,10 @@ NB_MODULE(_native, module) {
 
   module.def("argmax", &argmax_of, "data"_a, "element_type"_a, "byte_swapped"_a, "axis"_a,
              "select_last_index"_a, "out"_a, "threads"_a);
+  module.def("argmax_partials", &partials_of, "data"_a, "element_type"_a, "byte_swapped"_a,
+             "axis"_a, "select_last_index"_a, "partials"_a, "index_offset"_a, "threads"_a);
+  module.def("merge_partials", &merge_partials_of, "into"_a, "other"_a, "element_type"_a,
+             "select_last_index"_a);
   module.def(
       "argmax_plain", &argmax_plain, "data"_a.none(), "axis"_a.none(), "keepdims"_a.none(),
       "select_last_index"_a.none(), "out"_a.none(), "threads"_a.none(),
