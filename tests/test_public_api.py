@@ -23,6 +23,8 @@ MODULES = {
     "onnx_argmax.operator": (),
     "onnx_argmax.reference": ("onnx",),
     "onnx_argmax.backend": ("onnx",),
+    "onnx_argmax.outofcore": (),
+    "onnx_argmax.dask": ("dask",),
     "onnx_argmax.ort": ("onnxruntime", "onnx"),
     "onnx_argmax.cli": ("typer", "rich"),
 }

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -15,15 +15,10 @@ from onnx_argmax._arguments import (
     result_shape,
     thread_count,
 )
-from onnx_argmax._arrays import source, writable_view
+from onnx_argmax._arrays import is_dask_array, source, writable_view
+from onnx_argmax._results import check_out, new_result_dtype
 
 __all__ = ["argmax"]
-
-_RESULT_DTYPES: Final = tuple(
-    np.dtype(name)
-    for name in ("int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8")
-)
-_INT64: Final = _RESULT_DTYPES[0]
 
 
 def argmax(
@@ -44,7 +39,8 @@ def argmax(
         Any array of float32, float64, float16, bfloat16, an integer type of 8 to 64 bits, or
         bool, in the CPU's memory: NumPy (ml_dtypes' bfloat16 included), whatever speaks DLPack
         (PyTorch, JAX, array-api-strict...), the buffer protocol or ``__array__``. Strides of
-        every kind, read-only and byte-swapped arrays are read in place, without a copy.
+        every kind, read-only and byte-swapped arrays are read in place, without a copy. A Dask
+        array goes to :func:`onnx_argmax.dask.argmax`.
     axis : int or None, default 0
         Axis to reduce, in ``[-rank, rank - 1]``. None reduces the flattened array (C order).
     keepdims : bool, default True
@@ -57,20 +53,23 @@ def argmax(
         Array that takes the result: of the result's shape, of any strides, of an integer type
         (``dtype``, where that is given too), not overlapping ``data``.
     threads : int, optional
-        Most threads this call may use; by default :func:`onnx_argmax.get_num_threads`.
+        Most threads this call may use; by default :func:`onnx_argmax.get_num_threads`. For a
+        Dask array: most threads of one task, 1 by default.
 
     Returns
     -------
     array
         Indices, int64 unless ``dtype`` or ``out`` says otherwise, of the shape of ``data``
         without the axis, or with length 1 there. The kind of array is that of ``data`` (or
-        ``out`` itself); what is no array library's own array gives a NumPy array.
+        ``out`` itself), a Dask array's being lazy; what is no array library's own array gives a
+        NumPy array.
 
     Raises
     ------
     TypeError
-        For data of another element type, on a device, masked or lazy; for an axis that is no
-        integer; for a ``dtype`` or ``out`` that is not of an integer type.
+        For data of another element type, on a device, masked, or lazy in another object than a
+        Dask array; for an axis that is no integer; for a ``dtype`` or ``out`` that is not of an
+        integer type; for an ``out`` beside a Dask array.
     ValueError
         For an axis of length 0; for an axis out of range
         (:class:`numpy.exceptions.AxisError`); for an ``out`` of the wrong shape, read-only or
@@ -97,6 +96,8 @@ def argmax(
         result = _native.argmax_plain(data, axis, keepdims, select_last_index, out, threads)
         if result is not None:
             return result
+    if is_dask_array(data):
+        return _of_dask(data, axis, keepdims, select_last_index, dtype, out, threads)
     taken = source(data)
     position = None if axis is None else normalize_axis(axis_index(axis), len(taken.shape))
     keep = flag("keepdims", keepdims)
@@ -116,6 +117,32 @@ def argmax(
     return taken.restore(result) if out is None else out
 
 
+def _of_dask(
+    data: Any,
+    axis: Any,
+    keepdims: Any,
+    select_last_index: Any,
+    dtype: Any,
+    out: Any,
+    threads: int | None,
+) -> Any:
+    if out is not None:
+        raise TypeError(
+            "out: the result of a Dask array is lazy, so there is nothing to write yet; "
+            "pass the result and out to dask.array.store"
+        )
+    from onnx_argmax import dask
+
+    return dask.argmax(
+        data,
+        axis,
+        keepdims,
+        select_last_index,
+        dtype=dtype,
+        threads=1 if threads is None else threads,
+    )
+
+
 def _result_array(
     dtype: Any,
     out: Any,
@@ -123,53 +150,8 @@ def _result_array(
     data_shape: tuple[int, ...],
     axis: int | None,
 ) -> np.ndarray[Any, Any]:
-    wanted = None if dtype is None else _result_dtype("dtype", dtype)
     if out is None:
-        wanted = wanted or _INT64
-        _check_width("dtype", wanted, data_shape, axis)
-        return np.empty(shape, wanted)
+        return np.empty(shape, new_result_dtype(dtype, data_shape, axis))
     view = writable_view(out)
-    found = _result_dtype("out", view.dtype)
-    if wanted not in (None, found):
-        raise ValueError(f"out: its element type is {found}, but dtype asks for {wanted}")
-    if view.shape != shape:
-        keeps = len(view.shape) < len(shape)
-        hint = "; pass keepdims=False for a result without the axis" if keeps else ""
-        raise ValueError(f"out: its shape is {view.shape}, but the result's is {shape}{hint}")
-    if not view.flags.writeable:
-        raise ValueError("out: the array is read-only; pass one that can be written")
-    _check_width("out", found, data_shape, axis)
+    check_out(view, dtype, shape, data_shape, axis)
     return view
-
-
-def _result_dtype(argument: str, dtype: Any) -> np.dtype[Any]:
-    try:
-        found = np.dtype(dtype)
-    except (
-        TypeError,
-        ValueError,
-        SyntaxError,
-    ):  # a dtype of another library: torch.uint8, for example
-        name = str(dtype).rpartition(".")[2]
-        found = next((d for d in _RESULT_DTYPES if d.name == name), None)
-    if found not in _RESULT_DTYPES:
-        allowed = ", ".join(d.name for d in _RESULT_DTYPES)
-        raise TypeError(
-            f"{argument}: an index has one of the types {allowed} in native byte order, "
-            f"got {dtype if found is None else found}"
-        )
-    assert found is not None
-    return found
-
-
-def _check_width(
-    argument: str, dtype: np.dtype[Any], data_shape: tuple[int, ...], axis: int | None
-) -> None:
-    length = 1
-    for dimension in data_shape if axis is None else data_shape[axis : axis + 1]:
-        length *= dimension
-    if length - 1 > np.iinfo(dtype).max:
-        raise ValueError(
-            f"{argument}: {dtype} numbers at most {np.iinfo(dtype).max + 1} elements, "
-            f"but the reduced axis has {length}; take a wider type"
-        )

@@ -22,7 +22,7 @@ from onnx_argmax._element_types import (
     names,
 )
 
-__all__ = ["Source", "source", "writable_view"]
+__all__ = ["Source", "is_dask_array", "source", "writable_view"]
 
 # DLDeviceType of DLPack; what lies in memory that the CPU addresses directly can be read.
 _HOST_DEVICES: Final = {1: "CPU", 3: "CUDA host", 11: "ROCm host"}
@@ -203,14 +203,33 @@ def _check_device(argument: str, array: Any) -> None:
         )
 
 
-def _refuse_what_would_be_copied(data: Any) -> None:
-    """Lazy arrays have ``__array__`` too, which would compute and copy them without a word."""
+def is_dask_array(data: Any) -> bool:
+    """Whether this is an array of Dask, which is not imported for the question."""
     dask_array = sys.modules.get("dask.array")
-    if dask_array is not None and isinstance(data, dask_array.Array):
-        raise TypeError(
-            "data: a Dask array is lazy and would be computed whole; "
-            "pass data.compute(), or map over its blocks"
+    return dask_array is not None and isinstance(data, dask_array.Array)
+
+
+def _refuse_what_would_be_copied(data: Any) -> None:
+    """What holds a graph of Dask has ``__array__`` too, which would compute all of it."""
+    graph = getattr(type(data), "__dask_graph__", None)
+    if graph is None or graph(data) is None:
+        return
+    library = type(data).__module__.partition(".")[0]
+    if is_dask_array(data):
+        next_step = "pass it to onnx_argmax.argmax, which reduces it lazily"
+    elif library == "xarray":
+        next_step = (
+            "pass xarray.apply_ufunc(onnx_argmax.argmax, data, input_core_dims=[[dimension]], "
+            "kwargs={'axis': -1, 'keepdims': False}, dask='allowed')"
         )
+    else:
+        next_step = (
+            "pass its values as a Dask array, data.to_dask_array(lengths=True) for a table's"
+        )
+    raise TypeError(
+        f"data: this {type(data).__name__} is lazy and would be computed whole; {next_step}, "
+        "or data.compute()"
+    )
 
 
 def _is_masked(array: np.ndarray[Any, Any]) -> bool:

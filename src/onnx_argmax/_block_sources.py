@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays that are read a box at a time, whatever holds them."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import threading
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import numpy as np
+
+from onnx_argmax._arrays import source as array_source
+from onnx_argmax._boxes import Box, box_text, lengths_of
+from onnx_argmax._element_types import ElementType
+from onnx_argmax._linear_file import FileLayout, LinearFile
+from onnx_argmax._mapped_files import file_behind, give_pages_back, map_behind
+
+__all__ = ["BlockSource", "FileSource", "MemorySource", "block_source", "where_in_chunks"]
+
+_Array = np.ndarray[Any, Any]
+
+_COPIES_OF_CHUNKS: Final = 3
+"""How often a store holds a box at most as it reads it: compressed, decompressed, as a result."""
+
+
+class BlockSource(Protocol):
+    """An array that gives boxes of its elements."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    order: tuple[int, ...]
+    """The axes from the outermost in storage to the innermost."""
+    chunk: tuple[int, ...]
+    """What the storage reads at once at least; 1 along every axis where it is any box."""
+
+    def buffer_bytes(self, lengths: tuple[int, ...]) -> int:
+        """Bytes of the buffer that :meth:`read` wants for a box of so many elements."""
+        ...
+
+    def memory_bytes(self, lengths: tuple[int, ...]) -> int:
+        """Most memory that reading such a box takes, the buffer and the box itself included."""
+        ...
+
+    def read(self, box: Box, buffer: memoryview) -> Any:
+        """The elements of a box, perhaps as a view of the buffer. Threads may read at once."""
+        ...
+
+    def done_with(self, block: Any) -> None:
+        """Told when a box's elements are not needed any more."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what was opened for reading; the caller's own object stays open."""
+        ...
+
+
+def block_source(data: Any, view: np.dtype[Any] | None = None) -> tuple[BlockSource, ElementType]:
+    """A source of an object's boxes, and its element type.
+
+    Parameters
+    ----------
+    data : object
+        A NumPy array or memory map, a Zarr array, an h5py dataset, a :class:`FileLayout`, or
+        anything else with ``shape``, ``dtype`` and slicing.
+    view : dtype, optional
+        What to take the items for, of the same size.
+
+    Raises
+    ------
+    TypeError
+        When it is none of these, lazy, or of an element type outside the contract.
+    """
+    if isinstance(data, FileLayout):
+        found: BlockSource = FileSource(_viewed(data, view))
+    elif isinstance(data, np.ndarray):
+        found = _source_of_array(data if view is None else data.view(view))
+    else:
+        _refuse_lazy(data)
+        layout = _file_of_dataset(data)
+        found = (
+            _ObjectSource(data, *_described(data), view)
+            if layout is None
+            else FileSource(_viewed(layout, view))
+        )
+    try:
+        element_type = array_source(np.empty((0,), found.dtype)).element_type
+    except TypeError:
+        found.close()
+        raise
+    return found, element_type
+
+
+def _source_of_array(array: _Array) -> BlockSource:
+    array_source(array[(slice(0, 0),) * array.ndim])  # refuses a masked one, whose mask would go
+    plain = array.view(np.ndarray)
+    layout = file_behind(plain)
+    return MemorySource(plain) if layout is None else FileSource(layout)
+
+
+@dataclass(slots=True)
+class MemorySource:
+    """An array in memory, or mapped in a way that the file does not stand for."""
+
+    array: _Array
+    shape: tuple[int, ...] = field(init=False)
+    dtype: np.dtype[Any] = field(init=False)
+    order: tuple[int, ...] = field(init=False)
+    chunk: tuple[int, ...] = field(init=False)
+    _is_mapped: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.shape, self.dtype = self.array.shape, self.array.dtype
+        self.order = FileLayout(Path(), 0, self.shape, self.array.strides, self.dtype).order()
+        self.chunk = (1,) * len(self.shape)
+        self._is_mapped = map_behind(self.array) is not None
+
+    def buffer_bytes(self, lengths: tuple[int, ...]) -> int:
+        return 0
+
+    def memory_bytes(self, lengths: tuple[int, ...]) -> int:
+        return _bytes(lengths, self.dtype) if self._is_mapped else 0
+
+    def read(self, box: Box, buffer: memoryview) -> _Array:
+        return self.array[box]
+
+    def done_with(self, block: Any) -> None:
+        if self._is_mapped:
+            give_pages_back(block)
+
+    def close(self) -> None:
+        pass
+
+
+@dataclass(slots=True)
+class FileSource:
+    """An array that lies in a file as it is."""
+
+    layout: FileLayout
+    shape: tuple[int, ...] = field(init=False)
+    dtype: np.dtype[Any] = field(init=False)
+    order: tuple[int, ...] = field(init=False)
+    chunk: tuple[int, ...] = field(init=False)
+    file: LinearFile = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.shape, self.dtype = self.layout.shape, self.layout.dtype
+        self.order = self.layout.order()
+        self.chunk = (1,) * len(self.shape)
+        self.file = LinearFile(self.layout)
+
+    def buffer_bytes(self, lengths: tuple[int, ...]) -> int:
+        return self.file.buffer_bytes(lengths)
+
+    def memory_bytes(self, lengths: tuple[int, ...]) -> int:
+        return self.file.buffer_bytes(lengths)
+
+    def read(self, box: Box, buffer: memoryview) -> _Array:
+        return self.file.read(box, buffer)
+
+    def done_with(self, block: Any) -> None:
+        pass
+
+    def close(self) -> None:
+        self.file.close()
+
+
+@dataclass(slots=True)
+class _ObjectSource:
+    """Whatever has shape, dtype and slicing; a Zarr array or an h5py dataset, for example."""
+
+    data: Any
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    chunk: tuple[int, ...]
+    view: np.dtype[Any] | None
+    order: tuple[int, ...] = field(init=False)
+    _stored: np.dtype[Any] = field(init=False)
+    _turn: AbstractContextManager[Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.order = tuple(range(len(self.shape)))
+        self._stored = self.dtype
+        if self.view is not None:
+            self.dtype = _same_size(self.dtype, self.view)
+        # Of these it is known that threads may read at once.
+        library = type(self.data).__module__.partition(".")[0]
+        self._turn = nullcontext() if library in ("zarr", "h5py") else threading.Lock()
+
+    def buffer_bytes(self, lengths: tuple[int, ...]) -> int:
+        return 0
+
+    def memory_bytes(self, lengths: tuple[int, ...]) -> int:
+        return _COPIES_OF_CHUNKS * _bytes(lengths, self.dtype)
+
+    def read(self, box: Box, buffer: memoryview) -> _Array:
+        with self._turn:
+            block = np.asarray(self.data[box])
+        # A single element comes in native byte order, whatever the array's is.
+        native = block.dtype.newbyteorder("="), self._stored.newbyteorder("=")
+        if block.shape != lengths_of(box) or native[0] != native[1]:
+            raise ValueError(
+                f"it came with shape {block.shape} and dtype {block.dtype} instead of "
+                f"{lengths_of(box)} and {self._stored}"
+            )
+        return block if self.view is None else block.view(self.view)
+
+    def done_with(self, block: Any) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def where_in_chunks(source: BlockSource, box: Box) -> str:
+    """A box for a message, with the chunks that it is made of where the storage has such."""
+    text = box_text(box)
+    if all(n == 1 for n in source.chunk):
+        return text
+    chunks = [
+        (part.start // n, (part.stop - 1) // n) for part, n in zip(box, source.chunk, strict=True)
+    ]
+    if all(first == last for first, last in chunks):
+        return f"{text} (chunk {', '.join(str(first) for first, _ in chunks)})"
+    return f"{text} (chunks {', '.join(f'{first} to {last}' for first, last in chunks)})"
+
+
+def _bytes(lengths: tuple[int, ...], dtype: np.dtype[Any]) -> int:
+    return math.prod(lengths) * dtype.itemsize
+
+
+def _viewed(layout: FileLayout, view: np.dtype[Any] | None) -> FileLayout:
+    if view is None:
+        return layout
+    dtype = _same_size(layout.dtype, view)
+    return dataclasses.replace(layout, dtype=dtype)
+
+
+def _same_size(dtype: np.dtype[Any], view: np.dtype[Any]) -> np.dtype[Any]:
+    if dtype.itemsize != view.itemsize:
+        raise TypeError(f"data: items of {dtype} cannot be taken for {view}, of another size")
+    return view
+
+
+def _refuse_lazy(data: Any) -> None:
+    if hasattr(data, "__dask_graph__") and data.__dask_graph__() is not None:
+        raise TypeError(
+            "data: an array of Dask is reduced by Dask: pass it to onnx_argmax.dask.argmax"
+        )
+    if isinstance(data, (list, tuple)) or not all(
+        hasattr(data, name) for name in ("shape", "dtype", "__getitem__")
+    ):
+        raise TypeError(
+            "data: an array with shape, dtype and slicing, or the path of one, is needed, got "
+            f"{type(data).__name__}; blocks of a stream go to onnx_argmax.outofcore.argmax_blocks"
+        )
+
+
+def _described(data: Any) -> tuple[tuple[int, ...], np.dtype[Any], tuple[int, ...]]:
+    """Shape, dtype and chunk of an object of another library."""
+    try:
+        shape = tuple(int(n) for n in data.shape)
+        dtype = np.dtype(data.dtype)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"data: {type(data).__name__} has a shape or dtype that NumPy does not know "
+            f"({error}); an array in memory goes to onnx_argmax.argmax"
+        ) from error
+    # A shard is a file of several chunks, which is opened and indexed once for all of them.
+    chunks = getattr(data, "shards", None) or getattr(data, "chunks", None) or (1,) * len(shape)
+    try:
+        chunk = tuple(max(1, min(int(c), n)) for c, n in zip(chunks, shape, strict=True))
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"data: chunks of {type(data).__name__} are of several sizes ({chunks}); one for each "
+            "axis is needed"
+        ) from None
+    return shape, dtype, chunk
+
+
+def _file_of_dataset(data: Any) -> FileLayout | None:
+    """Where a dataset of h5py lies in its file, if it does so as it is, and nobody writes."""
+    if type(data).__module__.partition(".")[0] != "h5py" or not hasattr(data, "is_virtual"):
+        return None
+    file = data.file
+    plain = data.chunks is None and not data.is_virtual and not data.external
+    if not plain or file.mode != "r" or file.driver != "sec2" or data.dtype.metadata:
+        return None
+    offset = data.id.get_offset()
+    if offset is None:  # nothing was written yet
+        return None
+    return FileLayout.dense(Path(file.filename), offset, data.shape, data.dtype)

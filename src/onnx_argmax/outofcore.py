@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ArgMax of arrays larger than memory: memory maps, ``.npy`` files, Zarr, HDF5, block streams.
+
+The answer is that of :func:`onnx_argmax.argmax`, bit for bit, in a stated amount of memory.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+
+from onnx_argmax._arguments import thread_count
+from onnx_argmax._block_plan import plan_of
+from onnx_argmax._block_sources import block_source
+from onnx_argmax._block_stream import BlockStream
+from onnx_argmax._block_targets import block_target, out_view, refuse_overlap
+from onnx_argmax._block_walk import BlockWalk, Progress
+from onnx_argmax._boxes import whole_box
+from onnx_argmax._build import get_num_threads
+from onnx_argmax._memory_size import bytes_of, size_text
+from onnx_argmax._reductions import Reduction
+from onnx_argmax._stores import opened_store
+
+__all__ = ["Progress", "argmax", "argmax_blocks"]
+
+
+def argmax(
+    data: Any,
+    axis: Any = 0,
+    keepdims: Any = True,
+    select_last_index: Any = False,
+    *,
+    dtype: Any = None,
+    out: Any = None,
+    threads: int | None = None,
+    memory_limit: int | str = "1 GiB",
+    progress: Callable[[Progress], None] | None = None,
+) -> Any:
+    """Index of the largest element along an axis of an array that need not fit in memory.
+
+    Parameters
+    ----------
+    data : array, str or path
+        A ``numpy.memmap`` (or a view of one), a Zarr array (version 2 or 3), an h5py dataset, or
+        anything with ``shape``, ``dtype`` and slicing; or a path: ``FILE.npy``, the folder of a
+        Zarr array, ``FILE.h5:DATASET``. Of the element types of :func:`onnx_argmax.argmax`, in
+        either byte order.
+    axis, keepdims, select_last_index, dtype
+        As for :func:`onnx_argmax.argmax`.
+    out : array, optional
+        What takes the result, box by box as it is found: a memory map, a Zarr array, an h5py
+        dataset or a NumPy array, of the result's shape and an integer type, not overlapping
+        ``data``.
+    threads : int, optional
+        Most threads that reduce; by default :func:`onnx_argmax.get_num_threads`. One more reads.
+    memory_limit : int or str, default "1 GiB"
+        Most memory that the call may take beyond what the process has: bytes, or a text such as
+        ``"512 MiB"``. The result counts where it is not ``out``. Less makes smaller blocks.
+    progress : callable, optional
+        Called with a :class:`Progress` after each block, in the calling thread. What it raises
+        ends the call.
+
+    Returns
+    -------
+    array
+        Indices: a NumPy array, or ``out``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for :func:`onnx_argmax.argmax`; a ValueError also for a memory limit below the least
+        that works, which the message tells, and for a file that is truncated or damaged.
+    OSError
+        For a block that cannot be read or written; the message says which.
+
+    Notes
+    -----
+    The array is read once, a block at a time, in the order of its storage: whole chunks of a
+    store, long runs of a file, some 4 MiB each where chunks are not larger. An array that lies in
+    its file as it is (a ``.npy``, a memory map, an HDF5 dataset that is neither chunked nor
+    compressed) is read from the file, past the map, whose pages would count as memory.
+
+    Examples
+    --------
+    >>> import numpy as np, pathlib, tempfile
+    >>> from onnx_argmax import outofcore
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "scores.npy")
+    >>> np.save(path, np.array([[2, 1], [3, 10]], dtype=np.float32))
+    >>> outofcore.argmax(path, axis=1, keepdims=False, memory_limit="16 MiB")
+    array([0, 1])
+    >>> folder.cleanup()
+    """
+    limit = bytes_of("memory_limit", memory_limit)
+    with ExitStack() as stack:
+        if isinstance(data, (str, os.PathLike)):
+            data = stack.enter_context(opened_store(os.fspath(data)))
+        source, element_type = block_source(data)
+        stack.callback(source.close)
+        view = None if out is None else out_view(out)
+        reduction = Reduction.checked(source.shape, axis, keepdims, select_last_index, dtype, view)
+        most_threads = get_num_threads() if threads is None else thread_count(threads)
+        if view is None:
+            out = view = _new_result(reduction, limit)
+            limit -= out.nbytes
+        if 0 in source.shape:
+            return out
+        plan = plan_of(source, element_type, reduction, most_threads, limit)
+        target = block_target(view)
+        stack.callback(target.close)
+        refuse_overlap(source, target)
+        walk = BlockWalk(source, target, plan, reduction, threads=most_threads, progress=progress)
+        walk.run()
+    return out
+
+
+def argmax_blocks(
+    blocks: Iterable[tuple[Sequence[int], Any]],
+    shape: Sequence[int],
+    axis: Any = 0,
+    keepdims: Any = True,
+    select_last_index: Any = False,
+    *,
+    dtype: Any = None,
+    out: Any = None,
+    threads: int | None = None,
+    memory_limit: int | str = "1 GiB",
+    progress: Callable[[Progress], None] | None = None,
+) -> Any:
+    """The same of blocks that come one by one, in any order and of any shapes.
+
+    Parameters
+    ----------
+    blocks : iterable of (offset, block)
+        Where a block's first element lies in the array, an integer for each axis, and the block:
+        any array that :func:`onnx_argmax.argmax` takes. All are of one element type, and together
+        they hold every element once. A block is let go before the next one is asked for.
+    shape : sequence of int
+        Shape of the whole array.
+    axis, keepdims, select_last_index, dtype, out, memory_limit
+        As for :func:`argmax`. The partial results of the whole result count to the memory, 5 to
+        16 bytes for each of its elements; the blocks do not.
+    threads : int, optional
+        Most threads to use; by default :func:`onnx_argmax.get_num_threads`.
+    progress : callable, optional
+        Called with a :class:`Progress` after each block, whose ``blocks`` is 0: how many come is
+        not known.
+
+    Returns
+    -------
+    array
+        Indices: a NumPy array, or ``out``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for :func:`argmax`; a ValueError also for a block outside the array, and where elements
+        are missing or came more than once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onnx_argmax import outofcore
+    >>> halves = [((2,), np.array([7, 9])), ((0,), np.array([9, 1]))]
+    >>> outofcore.argmax_blocks(halves, shape=(4,), keepdims=False)
+    array(0)
+    """
+    limit = bytes_of("memory_limit", memory_limit)
+    view = None if out is None else out_view(out)
+    reduction = Reduction.checked(
+        [_length(n) for n in shape], axis, keepdims, select_last_index, dtype, view
+    )
+    most_threads = get_num_threads() if threads is None else thread_count(threads)
+    if view is None:
+        out = view = _new_result(reduction, limit)
+        limit -= out.nbytes
+    stream = BlockStream(reduction, limit, threads=most_threads, progress=progress)
+    for offset, block in blocks:
+        stream.add(offset, block)
+    indices = stream.indices()
+    target = block_target(view)
+    try:
+        target.write(whole_box(reduction.result_shape), indices)
+    finally:
+        target.close()
+    return out
+
+
+def _new_result(reduction: Reduction, limit: int) -> Any:
+    needed = math.prod(reduction.result_shape) * reduction.result_dtype.itemsize
+    if needed > limit:
+        raise ValueError(
+            f"memory_limit: the result of shape {reduction.result_shape} and type "
+            f"{reduction.result_dtype} takes {size_text(needed)} alone, more than "
+            f"{size_text(limit)}; pass out= (a memory map, a Zarr array), a narrower dtype= or a "
+            "higher limit"
+        )
+    return np.empty(reduction.result_shape, reduction.result_dtype)
+
+
+def _length(n: object) -> int:
+    try:
+        if isinstance(n, bool):
+            raise TypeError
+        length = operator.index(n)  # pyright: ignore[reportArgumentType]
+    except TypeError:
+        raise TypeError(
+            f"shape: an integer for each axis is needed, got {n!r} of type {type(n).__name__}"
+        ) from None
+    if length < 0:
+        raise ValueError(f"shape: a length cannot be negative, got {length}")
+    return length
