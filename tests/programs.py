@@ -17,17 +17,22 @@ _TIMEOUT_SECONDS = 120
 
 
 def run_program(
-    source: str, *, environment: Mapping[str, str] | None = None, succeeds: bool = True
+    source: str,
+    *,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    succeeds: bool = True,
 ) -> subprocess.CompletedProcess[str]:
     """Run the source with warnings as errors; ``tests/`` can be imported from.
 
-    The package's own variables come from ``environment`` alone.
+    The package's own variables come from ``environment`` alone; it runs in ``folder``.
     """
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("ONNX_ARGMAX_")}
     paths = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     result = subprocess.run(
         [sys.executable, "-W", "error", "-c", textwrap.dedent(source)],
         env={**inherited, "PYTHONPATH": os.pathsep.join(paths), **(environment or {})},
+        cwd=folder,
         capture_output=True,
         text=True,
         timeout=_TIMEOUT_SECONDS,

@@ -16,26 +16,33 @@ T read(const uint8_t* at) {
 }
 
 template <class T>
-void write(uint8_t* at, int64_t value) {
-  const auto narrow = static_cast<T>(value);
-  std::memcpy(at, &narrow, sizeof(T));
+void write(uint8_t* at, T value) {
+  std::memcpy(at, &value, sizeof(T));
 }
 
 template <class Key, class Index>
-Partial load(const uint8_t* at) {
-  return {static_cast<int64_t>(read<Key>(at)),
-          static_cast<int64_t>(read<Index>(at + sizeof(Key)))};
+PartialOf<Key, Index> load(const uint8_t* at) {
+  return {read<Key>(at), read<Index>(at + sizeof(Key))};
 }
 
-// A run of the innermost axis.
+// GCC makes a branch of ?: here.
+template <class T>
+T choose(bool first, T one, T other) {
+  return static_cast<T>(other ^ ((one ^ other) & -static_cast<T>(first)));
+}
+
+// Either may hold the larger element, so the loop has no branch (float32 and indices of 4 bytes:
+// 0.7 ns each; with branches up to 7, where keys often tie).
 template <class Key, class Index>
-void merge_run(uint8_t* into, int64_t into_stride, const uint8_t* from, int64_t from_stride,
-               int64_t count, bool select_last_index) {
-  for (int64_t i = 0; i < count; ++i, into += into_stride, from += from_stride) {
-    Partial best = load<Key, Index>(into);
-    merge(best, load<Key, Index>(from), select_last_index);
-    write<Key>(into, best.ordered_key);
-    write<Index>(into + sizeof(Key), best.index);
+void merge_run(uint8_t* __restrict into, int64_t into_stride, const uint8_t* __restrict from,
+               int64_t from_stride, int64_t count, bool select_last_index) {
+  for (int64_t i = 0; i < count; ++i) {
+    uint8_t* const to = into + i * into_stride;
+    const auto best = load<Key, Index>(to);
+    const auto other = load<Key, Index>(from + i * from_stride);
+    const bool wins = replaces<false>(other, best, select_last_index);
+    write(to, choose(wins, other.ordered_key, best.ordered_key));
+    write(to + sizeof(Key), choose(wins, other.index, best.index));
   }
 }
 
@@ -73,25 +80,58 @@ MergeRun of_type(ElementType type, int index_bytes) {
   }
 }
 
+// The axes without those of length 1, those that continue each other in both arrays as one: the
+// reduced axis, kept with length 1, would else often be the innermost, and every run one long.
+struct Axes {
+  bool empty = false;
+  int rank = 1;  // the outermost is there for arrays that have none
+  int64_t shape[kMaxRank + 1]{1};
+  int64_t into_stride[kMaxRank + 1]{};
+  int64_t from_stride[kMaxRank + 1]{};
+};
+
+Axes joined_axes(const MergeRequest& request) {
+  Axes axes;
+  for (int i = 0; i < request.rank; ++i) {
+    const int64_t size = request.shape[i];
+    const int64_t into = request.into.stride_bytes[i];
+    const int64_t from = request.from.stride_bytes[i];
+    axes.empty = axes.empty || size == 0;
+    if (size == 1) continue;
+    const int outer = axes.rank - 1;
+    if (axes.shape[outer] == 1 ||
+        (axes.into_stride[outer] == into * size && axes.from_stride[outer] == from * size)) {
+      axes.shape[outer] *= size;
+      axes.into_stride[outer] = into;
+      axes.from_stride[outer] = from;
+    } else {
+      axes.shape[axes.rank] = size;
+      axes.into_stride[axes.rank] = into;
+      axes.from_stride[axes.rank++] = from;
+    }
+  }
+  return axes;
+}
+
 }  // namespace
 
 void merge_partial_arrays(const MergeRequest& request) noexcept {
-  const int outer = request.rank - 1;  // axes outside the innermost
-  const int64_t count = outer < 0 ? 1 : request.shape[outer];
-  const int64_t into_stride = outer < 0 ? 0 : request.into.stride_bytes[outer];
-  const int64_t from_stride = outer < 0 ? 0 : request.from.stride_bytes[outer];
+  const Axes axes = joined_axes(request);
+  if (axes.empty) return;
+  const int outer = axes.rank - 1;  // axes outside the innermost
   const MergeRun run = of_type(request.type, request.index_bytes);
   uint8_t* into = request.into.data;
   const uint8_t* from = request.from.data;
   int64_t at[kMaxRank]{};
   for (int axis = 0; axis >= 0;) {
-    run(into, into_stride, from, from_stride, count, request.select_last_index);
+    run(into, axes.into_stride[outer], from, axes.from_stride[outer], axes.shape[outer],
+        request.select_last_index);
     for (axis = outer - 1; axis >= 0; --axis) {
-      into += request.into.stride_bytes[axis];
-      from += request.from.stride_bytes[axis];
-      if (++at[axis] < request.shape[axis]) break;
-      into -= at[axis] * request.into.stride_bytes[axis];
-      from -= at[axis] * request.from.stride_bytes[axis];
+      into += axes.into_stride[axis];
+      from += axes.from_stride[axis];
+      if (++at[axis] < axes.shape[axis]) break;
+      into -= at[axis] * axes.into_stride[axis];
+      from -= at[axis] * axes.from_stride[axis];
       at[axis] = 0;
     }
   }

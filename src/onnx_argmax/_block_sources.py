@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
+import os
 import threading
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -19,7 +21,14 @@ from onnx_argmax._element_types import ElementType
 from onnx_argmax._linear_file import FileLayout, LinearFile
 from onnx_argmax._mapped_files import file_behind, give_pages_back, map_behind
 
-__all__ = ["BlockSource", "FileSource", "MemorySource", "block_source", "where_in_chunks"]
+__all__ = [
+    "BlockSource",
+    "FileSource",
+    "MemorySource",
+    "ObjectSource",
+    "block_source",
+    "where_it_fails",
+]
 
 _Array = np.ndarray[Any, Any]
 
@@ -82,7 +91,7 @@ def block_source(data: Any, view: np.dtype[Any] | None = None) -> tuple[BlockSou
         _refuse_lazy(data)
         layout = _file_of_dataset(data)
         found = (
-            _ObjectSource(data, *_described(data), view)
+            ObjectSource(data, *_described(data), view)
             if layout is None
             else FileSource(_viewed(layout, view))
         )
@@ -169,7 +178,7 @@ class FileSource:
 
 
 @dataclass(slots=True)
-class _ObjectSource:
+class ObjectSource:
     """Whatever has shape, dtype and slicing; a Zarr array or an h5py dataset, for example."""
 
     data: Any
@@ -215,17 +224,23 @@ class _ObjectSource:
         pass
 
 
-def where_in_chunks(source: BlockSource, box: Box) -> str:
-    """A box for a message, with the chunks that it is made of where the storage has such."""
-    text = box_text(box)
+def where_it_fails(source: BlockSource, box: Box) -> str:
+    """A box that could not be read, for a message: its first chunk that cannot, where the storage
+    has chunks and one is to blame."""
     if all(n == 1 for n in source.chunk):
-        return text
-    chunks = [
-        (part.start // n, (part.stop - 1) // n) for part, n in zip(box, source.chunk, strict=True)
+        return box_text(box)
+    numbers = [
+        range(part.start // n, -(-part.stop // n))
+        for part, n in zip(box, source.chunk, strict=True)
     ]
-    if all(first == last for first, last in chunks):
-        return f"{text} (chunk {', '.join(str(first) for first, _ in chunks)})"
-    return f"{text} (chunks {', '.join(f'{first} to {last}' for first, last in chunks)})"
+    for number in itertools.product(*numbers):
+        ends = zip(number, source.chunk, source.shape, strict=True)
+        chunk = tuple(slice(i * n, min((i + 1) * n, whole)) for i, n, whole in ends)
+        try:
+            source.read(chunk, memoryview(bytearray(source.buffer_bytes(lengths_of(chunk)))))
+        except Exception:
+            return f"{box_text(chunk)} (chunk {', '.join(map(str, number))})"
+    return box_text(box)
 
 
 def _bytes(lengths: tuple[int, ...], dtype: np.dtype[Any]) -> int:
@@ -285,11 +300,27 @@ def _file_of_dataset(data: Any) -> FileLayout | None:
     """Where a dataset of h5py lies in its file, if it does so as it is, and nobody writes."""
     if type(data).__module__.partition(".")[0] != "h5py" or not hasattr(data, "is_virtual"):
         return None
+    import h5py
+
     file = data.file
     plain = data.chunks is None and not data.is_virtual and not data.external
     if not plain or file.mode != "r" or file.driver != "sec2" or data.dtype.metadata:
         return None
+    # A float of another width or with other fields is widened as HDF5 reads it.
+    if data.id.get_type() != h5py.h5t.py_create(data.dtype):
+        return None
     offset = data.id.get_offset()
     if offset is None:  # nothing was written yet
         return None
-    return FileLayout.dense(Path(file.filename), offset, data.shape, data.dtype)
+    path = Path(file.filename)
+    if not _is_open_as(path, file.id.get_vfd_handle()):
+        return None
+    return FileLayout.dense(path, offset, data.shape, data.dtype)
+
+
+def _is_open_as(path: Path, descriptor: int) -> bool:
+    """Whether the path still leads to the file that was opened."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except OSError:
+        return False

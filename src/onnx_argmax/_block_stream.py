@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -51,18 +52,20 @@ class BlockStream:
         self._state: Partials | None = None
         self._blocks = self._elements = 0
 
-    def add(self, offset: Sequence[int], block: Any) -> None:
-        """Merge one block.
+    def add(self, pair: tuple[Sequence[int], Any]) -> None:
+        """Merge one block, given as its offset and its elements.
 
         Raises
         ------
         TypeError
-            When it is no array of the contract, or of another element type than the others.
+            When it is no such pair, its elements are no array of the contract, or of another
+            element type than the others.
         ValueError
             When it reaches beyond the array, or the partial results take too much memory.
         """
+        start, block = self._taken_apart(pair)
         data = array_source(block)
-        box = self._box(offset, data.shape)
+        box = self._box(start, data.shape)
         state = self._state_for(data.element_type)
         self._coverage.add(box)
         if 0 not in data.shape:
@@ -97,9 +100,18 @@ class BlockStream:
         indices = self._state["index"].astype(reduction.result_dtype)
         return indices.reshape(reduction.result_shape)
 
-    def _box(self, offset: Sequence[int], lengths: tuple[int, ...]) -> Box:
+    def _taken_apart(self, pair: Any) -> tuple[tuple[int, ...], Any]:
+        try:
+            offset, block = pair
+            return tuple(map(operator.index, offset)), block
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"blocks: block number {self._blocks} is a {type(pair).__name__}, and no pair of an "
+                "offset (an integer for each axis) and an array"
+            ) from None
+
+    def _box(self, start: tuple[int, ...], lengths: tuple[int, ...]) -> Box:
         shape = self._reduction.shape
-        start = tuple(int(i) for i in offset)
         fits = len(start) == len(shape) == len(lengths) and all(
             i >= 0 and i + n <= whole for i, n, whole in zip(start, lengths, shape, strict=True)
         )

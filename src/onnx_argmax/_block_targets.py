@@ -8,10 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from onnx_argmax._arrays import writable_view
-from onnx_argmax._block_sources import BlockSource, FileSource, MemorySource
+from onnx_argmax._block_sources import BlockSource, FileSource, MemorySource, ObjectSource
 from onnx_argmax._boxes import Box
 from onnx_argmax._linear_file import LinearFile
-from onnx_argmax._mapped_files import file_behind
+from onnx_argmax._mapped_files import file_behind, give_pages_back, map_behind, may_share_file
 
 __all__ = ["BlockTarget", "FileTarget", "block_target", "out_view", "refuse_overlap"]
 
@@ -20,6 +20,10 @@ _Array = np.ndarray[Any, Any]
 
 class BlockTarget(Protocol):
     """What takes boxes of a result."""
+
+    def memory(self, box: Box) -> _Array | None:
+        """Where the indices of a box can be written at once; None where :meth:`write` must."""
+        ...
 
     def write(self, box: Box, indices: _Array) -> None:
         """Take the indices of a box."""
@@ -35,19 +39,32 @@ class ArrayTarget:
 
     def __init__(self, out: Any) -> None:
         self.out = out
+        self._is_mapped = isinstance(out, np.ndarray) and map_behind(out) is not None
+
+    def memory(self, box: Box) -> _Array | None:
+        plain = isinstance(self.out, np.ndarray) and not self._is_mapped
+        return self.out[(*box, ...)] if plain else None
 
     def write(self, box: Box, indices: _Array) -> None:
         self.out[box] = indices
+        if self._is_mapped:
+            give_pages_back(self.out[(*box, ...)])
 
     def close(self) -> None:
         pass
 
 
 class FileTarget:
-    """An array in a file, written past the page tables: a full disk is an error, no signal."""
+    """An array in a file, written past the page tables: a full disk is an error, no signal.
 
-    def __init__(self, file: LinearFile) -> None:
-        self.file = file
+    ``out`` is the map of it.
+    """
+
+    def __init__(self, out: _Array, file: LinearFile) -> None:
+        self.out, self.file = out, file
+
+    def memory(self, box: Box) -> _Array | None:
+        return None
 
     def write(self, box: Box, indices: _Array) -> None:
         self.file.write(box, indices)
@@ -77,7 +94,9 @@ def out_view(out: Any) -> Any:
 def block_target(view: Any) -> BlockTarget:
     """The target that writes to a checked view of ``out``."""
     layout = file_behind(view) if isinstance(view, np.ndarray) else None
-    return ArrayTarget(view) if layout is None else FileTarget(LinearFile(layout, writable=True))
+    if layout is None:
+        return ArrayTarget(view)
+    return FileTarget(view, LinearFile(layout, writable=True))
 
 
 def refuse_overlap(source: BlockSource, target: BlockTarget) -> None:
@@ -90,9 +109,13 @@ def refuse_overlap(source: BlockSource, target: BlockTarget) -> None:
     """
     if isinstance(source, FileSource) and isinstance(target, FileTarget):
         overlap = source.file.overlaps(target.file)
-    elif isinstance(source, MemorySource) and isinstance(target, ArrayTarget):
+    elif isinstance(source, MemorySource) and isinstance(target, (ArrayTarget, FileTarget)):
         out = target.out
-        overlap = isinstance(out, np.ndarray) and np.may_share_memory(source.array, out)
+        overlap = isinstance(out, np.ndarray) and (
+            np.may_share_memory(source.array, out) or may_share_file(source.array, out)
+        )
+    elif isinstance(source, ObjectSource) and isinstance(target, ArrayTarget):
+        overlap = _same_stored(source.data, target.out)
     else:
         overlap = False
     if overlap:
@@ -100,3 +123,11 @@ def refuse_overlap(source: BlockSource, target: BlockTarget) -> None:
             "out: its memory overlaps that of data, or lies between its elements; pass an array "
             "with memory of its own"
         )
+
+
+def _same_stored(data: Any, out: Any) -> bool:
+    if data is out:
+        return True
+    library = type(data).__module__.partition(".")[0]
+    # Both compare what they stand for, the store or the place in the file, and no elements.
+    return library in ("zarr", "h5py") and type(data) is type(out) and bool(data == out)

@@ -18,10 +18,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from onnx_argmax import _native
+from onnx_argmax._arguments import result_shape
 from onnx_argmax._arrays import Source
 from onnx_argmax._arrays import source as array_source
 from onnx_argmax._block_plan import Block, BlockPlan
-from onnx_argmax._block_sources import BlockSource, where_in_chunks
+from onnx_argmax._block_sources import BlockSource, where_it_fails
 from onnx_argmax._block_targets import BlockTarget
 from onnx_argmax._boxes import Box, box_text, lengths_of, offset_of
 from onnx_argmax._element_types import ElementType
@@ -182,8 +183,8 @@ class BlockWalk:
         return self._finished
 
     def _work(self) -> None:
-        buffer = memoryview(bytearray(self._source.buffer_bytes(self._plan.lengths)))
         try:
+            buffer = memoryview(bytearray(self._source.buffer_bytes(self._plan.lengths)))
             while not self._stopped.is_set():
                 with self._lock:
                     number = next(self._numbers, None)
@@ -199,9 +200,12 @@ class BlockWalk:
     def _reduce(self, block: Block, buffer: memoryview) -> None:
         elements, data = self._read(block.box, buffer)
         if self._plan.parts == 1:
-            indices = self._indices_of(data)
+            box = self._result_box(block.tile)
+            memory = self._target.memory(box)
+            indices = self._indices_of(data, memory)
             self._source.done_with(elements)
-            self._write(block.tile, indices)
+            if memory is None:
+                self._write(box, indices)
             with self._lock:
                 self._finished.blocks.add(block.number)
             return
@@ -221,7 +225,8 @@ class BlockWalk:
             self._write_state(block.tile, tile)
 
     def _write_state(self, number: int, tile: _Tile) -> None:
-        self._write(number, tile.state["index"])
+        box = self._result_box(number)
+        self._write(box, tile.state["index"].reshape(lengths_of(box)))
         with self._lock:
             del self._tiles[number]
 
@@ -241,32 +246,37 @@ class BlockWalk:
         except MemoryError:
             raise
         except Exception as error:
-            where = where_in_chunks(self._source, box)
+            where = where_it_fails(self._source, box)
             raise OSError(
                 f"data: the block {where} cannot be read: {type(error).__name__}: {error}"
             ) from error
         return elements, array_source(elements)
 
-    def _indices_of(self, data: Source) -> np.ndarray[Any, Any]:
+    def _indices_of(
+        self, data: Source, memory: np.ndarray[Any, Any] | None
+    ) -> np.ndarray[Any, Any]:
         reduction = self._reduction
-        indices = np.empty(reduction.reduced(data.shape), reduction.result_dtype)
+        if memory is None:
+            shape = result_shape(data.shape, reduction.axis, reduction.keepdims)
+            memory = np.empty(shape, reduction.result_dtype)
         _native.argmax(
             data.memory,
             data.element_type.tensor_proto,
             data.byte_swapped,
             -1 if reduction.axis is None else reduction.axis,
             reduction.select_last_index,
-            indices,
+            memory,
             self._threads,
         )
-        return indices
+        return memory
 
-    def _write(self, tile: int, indices: np.ndarray[Any, Any]) -> None:
-        box = self._reduction.result_box(self._plan.tile_box(tile))
-        shaped = indices.reshape(lengths_of(box))
+    def _result_box(self, tile: int) -> Box:
+        return self._reduction.result_box(self._plan.tile_box(tile))
+
+    def _write(self, box: Box, indices: np.ndarray[Any, Any]) -> None:
         with self._writing:
             try:
-                self._target.write(box, shaped.astype(self._reduction.result_dtype, copy=False))
+                self._target.write(box, indices.astype(self._reduction.result_dtype, copy=False))
             except MemoryError:
                 raise
             except Exception as error:

@@ -7,15 +7,15 @@ short is a signal and no error, and so is a full disk.
 
 from __future__ import annotations
 
-import itertools
+import math
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
+from onnx_argmax import _native
 from onnx_argmax._boxes import Box, lengths_of
 
 __all__ = ["FileLayout", "LinearFile"]
@@ -125,8 +125,13 @@ class LinearFile:
         """
         lengths = lengths_of(box)
         runs = self._runs(lengths, most_gap=_PAGE_BYTES)
-        for number, place in enumerate(self._places(box, runs)):
-            self._read_run(buffer[number * runs.bytes : (number + 1) * runs.bytes], place)
+        places = self._places(box, runs)
+        whole = buffer[: runs.bytes * runs.count]
+        done = _native.read_runs(self._file, whole, places)
+        if done < len(whole):
+            size = os.fstat(self._file).st_size
+            needed = int(places[done // runs.bytes]) + runs.bytes
+            raise ValueError(_too_short(self.layout.path, size, needed))
         strides = self._strides_in_buffer(lengths, runs)
         first = -sum((n - 1) * s for n, s in zip(lengths, strides, strict=True) if s < 0)
         return np.ndarray(lengths, self.layout.dtype, buffer, first, strides)
@@ -145,7 +150,7 @@ class LinearFile:
         first = -sum((n - 1) * s for n, s in zip(lengths, strides, strict=True) if s < 0)
         data = memoryview(bytearray(runs.bytes * runs.count))
         np.ndarray(lengths, self.layout.dtype, data, first, strides)[...] = values
-        for number, place in enumerate(self._places(box, runs)):
+        for number, place in enumerate(self._places(box, runs).tolist()):
             self._write_run(data[number * runs.bytes : (number + 1) * runs.bytes], place)
 
     def sync(self) -> None:
@@ -172,24 +177,21 @@ class LinearFile:
                 outer.append(axis)
             else:
                 run += (lengths[axis] - 1) * step
-        count = 1
-        for axis in outer:
-            count *= lengths[axis]
+        count = math.prod(lengths[axis] for axis in outer)
         return _Runs(run if 0 not in lengths else 0, tuple(reversed(outer)), count)
 
-    def _places(self, box: Box, runs: _Runs) -> Iterator[int]:
+    def _places(self, box: Box, runs: _Runs) -> _Array:
         """First byte of each run, in the order of the file."""
         if 0 in lengths_of(box):
-            return
+            return np.empty(0, np.int64)
         start = self.layout.offset
         for part, stride in zip(box, self.layout.strides, strict=True):
             start += min(part.start * stride, (part.stop - 1) * stride)
-        steps = [
-            range(0, (box[axis].stop - box[axis].start) * step, step)
-            for axis, step in ((axis, abs(self.layout.strides[axis])) for axis in runs.outer)
-        ]
-        for place in itertools.product(*steps):
-            yield start + sum(place)
+        places = np.array([start], np.int64)
+        for axis in runs.outer:
+            steps = np.arange(box[axis].stop - box[axis].start) * abs(self.layout.strides[axis])
+            places = np.add.outer(places, steps).reshape(-1)
+        return places
 
     def _strides_in_buffer(self, lengths: tuple[int, ...], runs: _Runs) -> tuple[int, ...]:
         strides = list(self.layout.strides)
@@ -199,15 +201,6 @@ class LinearFile:
             step *= lengths[axis]
         # NumPy looks at the strides of axes that are never stepped along.
         return tuple(s if n > 1 else 0 for n, s in zip(lengths, strides, strict=True))
-
-    def _read_run(self, run: memoryview, place: int) -> None:
-        done = 0
-        while done < len(run):
-            count = os.preadv(self._file, [run[done:]], place + done)
-            if count == 0:
-                size = os.fstat(self._file).st_size
-                raise ValueError(_too_short(self.layout.path, size, place + len(run)))
-            done += count
 
     def _write_run(self, run: memoryview, place: int) -> None:
         done = 0

@@ -13,7 +13,7 @@ import numpy as np
 
 from onnx_argmax._linear_file import FileLayout
 
-__all__ = ["file_behind", "give_pages_back", "map_behind"]
+__all__ = ["file_behind", "give_pages_back", "map_behind", "may_share_file"]
 
 _Array = np.ndarray[Any, Any]
 
@@ -58,6 +58,30 @@ def file_behind(array: _Array) -> FileLayout | None:
             offset = int(start, 16) + address - low
             return FileLayout(path, offset, array.shape, array.strides, array.dtype)
     return None
+
+
+def may_share_file(one: _Array, other: _Array) -> bool:
+    """Whether two memory-mapped arrays may hold the same bytes of a file, in whatever mode."""
+    places = [_place_by_name(array) for array in (one, other)]
+    if None in places:
+        return False
+    (file, low, high), (other_file, other_low, other_high) = filter(None, places)
+    return file == other_file and low < other_high and other_low < high
+
+
+def _place_by_name(array: _Array) -> tuple[tuple[int, int], int, int] | None:
+    """Device and inode of the file of that name, first and last byte (exclusive) in it."""
+    mapped = map_behind(array)
+    if mapped is None or mapped.filename is None:
+        return None
+    try:
+        found = Path(mapped.filename).stat()
+    except OSError:
+        return None
+    start = mapped.offset - mapped.__array_interface__["data"][0]
+    address = array.__array_interface__["data"][0]
+    layout = FileLayout(Path(), start + address, array.shape, array.strides, array.dtype)
+    return (found.st_dev, found.st_ino), *layout.extent()
 
 
 def give_pages_back(array: _Array) -> None:

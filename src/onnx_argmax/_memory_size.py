@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import operator
 import re
+from fractions import Fraction
 from typing import Final
 
 __all__ = ["bytes_of", "size_text"]
@@ -34,8 +35,7 @@ def bytes_of(argument: str, size: object) -> int:
         unit = None if found is None else _UNITS.get(found["unit"].lower())
         if found is None or unit is None:
             raise ValueError(f"{argument}: {size!r} is no amount of memory; {allowed}")
-        number = found["number"]
-        amount = int(number) * unit if number.isdigit() else int(float(number) * unit)
+        amount = int(Fraction(found["number"]) * unit)
     else:
         try:
             if isinstance(size, bool):

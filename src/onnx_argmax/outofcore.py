@@ -58,7 +58,8 @@ def argmax(
         dataset or a NumPy array, of the result's shape and an integer type, not overlapping
         ``data``.
     threads : int, optional
-        Most threads that reduce; by default :func:`onnx_argmax.get_num_threads`. One more reads.
+        Most threads that read and reduce; by default :func:`onnx_argmax.get_num_threads`. Where
+        that is 1, another one reads meanwhile.
     memory_limit : int or str, default "1 GiB"
         Most memory that the call may take beyond what the process has: bytes, or a text such as
         ``"512 MiB"``. The result counts where it is not ``out``. Less makes smaller blocks.
@@ -98,6 +99,7 @@ def argmax(
     >>> folder.cleanup()
     """
     limit = bytes_of("memory_limit", memory_limit)
+    _check_progress(progress)
     with ExitStack() as stack:
         if isinstance(data, (str, os.PathLike)):
             data = stack.enter_context(opened_store(os.fspath(data)))
@@ -106,12 +108,13 @@ def argmax(
         view = None if out is None else out_view(out)
         reduction = Reduction.checked(source.shape, axis, keepdims, select_last_index, dtype, view)
         most_threads = get_num_threads() if threads is None else thread_count(threads)
+        result_bytes = 0
         if view is None:
             out = view = _new_result(reduction, limit)
-            limit -= out.nbytes
+            result_bytes = out.nbytes
         if 0 in source.shape:
             return out
-        plan = plan_of(source, element_type, reduction, most_threads, limit)
+        plan = plan_of(source, element_type, reduction, most_threads, limit, result_bytes)
         target = block_target(view)
         stack.callback(target.close)
         refuse_overlap(source, target)
@@ -172,17 +175,17 @@ def argmax_blocks(
     array(0)
     """
     limit = bytes_of("memory_limit", memory_limit)
+    _check_progress(progress)
     view = None if out is None else out_view(out)
-    reduction = Reduction.checked(
-        [_length(n) for n in shape], axis, keepdims, select_last_index, dtype, view
-    )
+    reduction = Reduction.checked(_lengths(shape), axis, keepdims, select_last_index, dtype, view)
     most_threads = get_num_threads() if threads is None else thread_count(threads)
     if view is None:
         out = view = _new_result(reduction, limit)
         limit -= out.nbytes
     stream = BlockStream(reduction, limit, threads=most_threads, progress=progress)
-    for offset, block in blocks:
-        stream.add(offset, block)
+    for pair in blocks:
+        stream.add(pair)
+        del pair  # or it would live on while the next one is made
     indices = stream.indices()
     target = block_target(view)
     try:
@@ -204,15 +207,22 @@ def _new_result(reduction: Reduction, limit: int) -> Any:
     return np.empty(reduction.result_shape, reduction.result_dtype)
 
 
-def _length(n: object) -> int:
+def _lengths(shape: Any) -> tuple[int, ...]:
     try:
-        if isinstance(n, bool):
-            raise TypeError
-        length = operator.index(n)  # pyright: ignore[reportArgumentType]
+        lengths = tuple(map(operator.index, shape))
     except TypeError:
         raise TypeError(
-            f"shape: an integer for each axis is needed, got {n!r} of type {type(n).__name__}"
+            f"shape: an integer for each axis is needed, got {shape!r} of type "
+            f"{type(shape).__name__}"
         ) from None
-    if length < 0:
-        raise ValueError(f"shape: a length cannot be negative, got {length}")
-    return length
+    if any(n < 0 for n in lengths):
+        raise ValueError(f"shape: a length cannot be negative, got {lengths}")
+    return lengths
+
+
+def _check_progress(progress: object) -> None:
+    if progress is not None and not callable(progress):
+        raise TypeError(
+            "progress: a function that takes a Progress is needed, got "
+            f"{progress!r} of type {type(progress).__name__}"
+        )

@@ -16,6 +16,7 @@
 #include "argmax.h"
 #include "dispatch.h"
 #include "environment.h"
+#include "file_runs.h"
 #include "gil.h"
 #include "kernels.h"
 #include "limit.h"
@@ -149,7 +150,6 @@ void merge_partials_of(nb::object into, nb::object from, int element_type,
   const Buffer from_buffer(from, PyBUF_STRIDES);
   const MergeRequest request =
       merge_request(into_buffer.memory(), from_buffer.memory(), element_type, select_last_index);
-  if (request.index_bytes == 0) return;  // empty
   without_gil([&] {
     merge_partial_arrays(request);
     return 0;
@@ -255,6 +255,7 @@ NB_MODULE(_native, module) {
               "select_last_index: object, out: object, threads: object) -> typing.Any | None"));
   module.def(
       "from_dlpack", [](nb::object capsule) { return Tensor(std::move(capsule)); }, "capsule"_a);
+  module.def("read_runs", &read_runs_of, "file"_a, "buffer"_a, "places"_a);
   module.def("read_and_write", &read_and_write_of, "data"_a, "out"_a, "past_caches"_a,
              "threads"_a);
   module.def("levels", &supported_levels);

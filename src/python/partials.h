@@ -34,12 +34,9 @@ inline Memory indices_of(const Memory& partials, ElementType type) {
 inline MergeRequest merge_request(const Memory& into, const Memory& from, int element_type,
                                   bool select_last_index) {
   const ElementType type = checked_type(element_type);
-  const auto fit = [&](int axis) { return into.shape[axis] == from.shape[axis]; };
   bool fits = into.rank == from.rank && into.item_size == from.item_size;
-  bool empty = false;
   for (int axis = 0; fits && axis < into.rank; ++axis) {
-    fits = fit(axis);
-    empty = empty || into.shape[axis] == 0;
+    fits = into.shape[axis] == from.shape[axis];
   }
   if (!fits) throw nb::value_error("partials: their shapes or items differ");
   if (overlaps_itself(into)) throw nb::value_error("partials: some of them share memory");
@@ -52,7 +49,7 @@ inline MergeRequest merge_request(const Memory& into, const Memory& from, int el
           select_last_index,
           into.rank,
           into.shape,
-          empty ? 0 : index_bytes(into, type),
+          index_bytes(into, type),
           {static_cast<uint8_t*>(const_cast<void*>(into.data)), into.stride_bytes},
           {static_cast<uint8_t*>(const_cast<void*>(from.data)), from.stride_bytes}};
 }
