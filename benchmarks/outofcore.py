@@ -93,9 +93,8 @@ def _check(data: np.ndarray[Any, Any], case: Case, result: np.ndarray[Any, Any])
         place = np.unravel_index(found, data.shape)
         bits = data[place]
         assert np.isnan(bits) if data.dtype.kind == "f" else bits == np.iinfo(data.dtype).max
-        before = data.reshape(-1)[max(0, found - (1 << 20)) : found] if data.flags.c_contiguous else (
-            data[tuple(slice(i, i + 1) for i in place[:-1]) + (slice(0, place[-1]),)]
-        )
+        row = tuple(slice(i, i + 1) for i in place[:-1])
+        before = data[(*row, slice(max(0, place[-1] - (1 << 20)), place[-1]))]
         assert not (np.isnan(before) if data.dtype.kind == "f" else before == bits).any()
         return
     positions = np.random.default_rng(0)
