@@ -61,7 +61,9 @@ def model(data: Any, axis: int | None, *, split_every: int = 4, workers: int = _
     size = partial_dtype(element_type, length).itemsize
     positions = 1 if axis is None else data.size // data.shape[axis]
     blocks = math.prod(counts)
-    result_bytes = 8 * positions
+    elsewhere = (workers - 1) / workers
+    # compute() has one worker put the blocks of the result together, then the client takes it.
+    result_bytes = 8 * positions * (1 + (elsewhere if lines > 1 else 0))
     if along == 1:
         return Cost(blocks, 0, result_bytes)
     merges, moved, left = 0, 0, along
@@ -74,7 +76,7 @@ def model(data: Any, axis: int | None, *, split_every: int = 4, workers: int = _
     return Cost(
         blocks + lines * merges,
         blocks * per_part,
-        lines * moved * per_part * (workers - 1) / workers + result_bytes,
+        lines * moved * per_part * elsewhere + result_bytes,
     )
 
 
