@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from contract import Case, Refusal, version_of
-from onnx_argmax import argmax
+from onnx_argmax import argmax, outofcore
 from onnx_argmax._element_types import element_type_of_dtype
 from oracle import Array
 
@@ -70,7 +70,6 @@ class ArrayCommand:
         return _without_versions(case)
 
     def run(self, case: Case, folder: Path) -> Array:
-        np.save(folder / "data.npy", case.data)
         options = [f"--axis={case.attributes.get('axis', 0)}"]
         if not case.attributes.get("keepdims", 1):
             options.append("--no-keepdims")
@@ -78,7 +77,66 @@ class ArrayCommand:
             options.append("--select-last-index")
         if case.data.dtype.name == "bfloat16":
             options.append("--bfloat16")
-        return _command(folder, self.expected(case), "array", folder / "data.npy", *options)
+        source = self.stored(folder, case.data)
+        return _command(folder, self.expected(case), "array", source, *options)
+
+    def stored(self, folder: Path, data: Array) -> Path:
+        """Store the data, and give the command's SOURCE."""
+        np.save(folder / "data.npy", data)
+        return folder / "data.npy"
+
+
+class ArrayCommandOnZarr(ArrayCommand):
+    """``onnx-argmax array`` on a Zarr array of several chunks."""
+
+    name = "array_command_zarr"
+
+    def stored(self, folder: Path, data: Array) -> Path:
+        zarr = pytest.importorskip("zarr", minversion="3", reason="zarr is not installed")
+        if data.dtype.name == "bfloat16":
+            data = data.view(np.uint16)  # which Zarr does not know
+        chunks = tuple(max(1, (n + 1) // 2) for n in data.shape)
+        made = zarr.create_array(
+            folder / "data.zarr", shape=data.shape, chunks=chunks, dtype=data.dtype, zarr_format=2
+        )
+        made[...] = data
+        return folder / "data.zarr"
+
+
+class OutOfCore:
+    """``onnx_argmax.outofcore.argmax`` on a ``.npy``, or on its memory map, in tiny blocks."""
+
+    def __init__(self, name: str, *, by_path: bool) -> None:
+        self.name, self._by_path = name, by_path
+
+    def expected(self, case: Case) -> Array | Refusal | None:
+        # Strings are saved as pickles, and types of other libraries than NumPy as raw bytes.
+        saved = case.data.dtype.kind != "O"
+        plain = not case.data.dtype.name.startswith(("bfloat16", "float8"))
+        return _without_versions(case) if saved and (plain or not self._by_path) else None
+
+    def run(self, case: Case, folder: Path) -> Array:
+        from stored import small_blocks
+
+        path = folder / "data.npy"
+        np.save(path, case.data)
+        mapped = np.lib.format.open_memmap(path, "r").view(case.data.dtype)
+        with small_blocks(2 * case.data.itemsize, 1):
+            return outofcore.argmax(path if self._by_path else mapped, **case.attributes)
+
+
+class DaskArray:
+    """``onnx_argmax.argmax`` of a Dask array in chunks of two elements along every axis."""
+
+    name = "dask"
+
+    def expected(self, case: Case) -> Array | Refusal | None:
+        return _without_versions(case)
+
+    def run(self, case: Case, folder: Path) -> Array:
+        dask_array = pytest.importorskip("dask.array", reason="dask is not installed")
+        chunked = dask_array.from_array(case.data, chunks=2)
+        return argmax(chunked, **case.attributes).compute(scheduler="synchronous")
 
 
 class _ModelDoor:
@@ -228,6 +286,10 @@ def _command(folder: Path, expected: Array | Refusal | None, *arguments: str | P
 DOORS: Final[tuple[Door, ...]] = (
     ArrayFunction(),
     ArrayCommand(),
+    ArrayCommandOnZarr(),
+    DaskArray(),
+    OutOfCore("outofcore_npy", by_path=True),
+    OutOfCore("outofcore_memory_map", by_path=False),
     Reference("reference", shape_known=True),
     Reference("reference", shape_known=False),
     Backend("backend", shape_known=True),

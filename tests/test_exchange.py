@@ -483,9 +483,3 @@ def test_exporter_that_refuses() -> None:
     assert isinstance(caught.value.__cause__, BufferError)
     with pytest.raises(TypeError, match=r"^out: .*no such memory"):
         argmax(np.arange(3), out=Refusing())
-
-
-def test_dask_arrays_are_not_computed_unasked() -> None:
-    dask_array = pytest.importorskip("dask.array", reason="dask is not installed")
-    with pytest.raises(TypeError, match=r"^data: a Dask array is lazy"):
-        argmax(dask_array.ones(3))

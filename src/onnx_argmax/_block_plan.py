@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from onnx_argmax._block_sources import BlockSource
+from onnx_argmax._block_targets import BlockTarget
 from onnx_argmax._boxes import Box, box_at
 from onnx_argmax._element_types import ElementType
 from onnx_argmax._memory_size import size_text
@@ -56,6 +57,8 @@ class Needs:
     """Most memory that reading a box of so many elements takes."""
     workers: int
     """At most."""
+    writing_bytes: Callable[[tuple[int, ...]], int] = lambda lengths: 0
+    """Most memory that writing the result of a box takes beyond a copy of it."""
 
     def is_reduced(self, axis: int) -> bool:
         return self.axis is None or axis == self.axis
@@ -74,11 +77,13 @@ class Needs:
         positions = self.positions(lengths)
         block = self.memory_bytes(lengths)
         result = 2 * positions * self.result_bytes  # once more on its way out
+        writing = self.writing_bytes(lengths)  # by one worker at a time
         if self.parts(lengths) == 1:
-            return workers * (block + result + _WORKER_BYTES)
+            return workers * (block + result + _WORKER_BYTES) + writing
         # Each worker has a block's partial result, and may stand in a tile of its own.
         partial = positions * self.partial_bytes
-        return workers * (block + partial + _WORKER_BYTES) + (workers + 1) * partial + result
+        tiles = (workers + 1) * partial + result + writing
+        return workers * (block + partial + _WORKER_BYTES) + tiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,18 +162,23 @@ def plan_of(
     threads: int,
     memory_limit: int,
     result_bytes: int = 0,
+    target: BlockTarget | None = None,
 ) -> BlockPlan:
     """Blocks of a source that are reduced in at most so many bytes of memory.
 
     The source has no axis of length 0. Each of so many threads reads and reduces; where there
     is but one, a second one reads meanwhile. The whole result counts to the memory with
-    ``result_bytes``.
+    ``result_bytes``, and so does what writing its boxes to the target takes.
 
     Raises
     ------
     ValueError
         When the least that works is more; the message says how much that is.
     """
+
+    def writing_bytes(lengths: tuple[int, ...]) -> int:
+        return 0 if target is None else target.memory_bytes(reduction.result_lengths(lengths))
+
     needs = Needs(
         shape=source.shape,
         axis=reduction.axis if source.shape else None,
@@ -178,6 +188,7 @@ def plan_of(
         partial_bytes=reduction.partial_dtype(element_type).itemsize,
         result_bytes=reduction.result_dtype.itemsize,
         memory_bytes=source.memory_bytes,
+        writing_bytes=writing_bytes,
         workers=max(threads, 2),
     )
     return make_plan(needs, memory_limit, result_bytes)

@@ -8,7 +8,7 @@ import itertools
 import math
 import os
 import threading
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -20,6 +20,7 @@ from onnx_argmax._boxes import Box, box_text, lengths_of
 from onnx_argmax._element_types import ElementType
 from onnx_argmax._linear_file import FileLayout, LinearFile
 from onnx_argmax._mapped_files import file_behind, give_pages_back, map_behind
+from onnx_argmax._private_map import PrivateMapFile
 
 __all__ = [
     "BlockSource",
@@ -27,13 +28,30 @@ __all__ = [
     "MemorySource",
     "ObjectSource",
     "block_source",
+    "chunk_of",
+    "copies_in",
     "where_it_fails",
 ]
 
 _Array = np.ndarray[Any, Any]
 
-_COPIES_OF_CHUNKS: Final = 3
-"""How often a store holds a box at most as it reads it: compressed, decompressed, as a result."""
+_COPIES: Final = {"zarr": 7, "h5py": 5}
+"""How often a box is in memory at most as one of these libraries reads it. At once there are 3 of
+Zarr and 2 of HDF5: compressed, decompressed, put together. What is freed stays with the process
+for a while: the allocator keeps what is smaller than the largest that was freed, a heap for each
+thread, and Zarr decompresses in threads of its own. Measured are up to 6.9 and 4.8, with chunks of
+1 to 16 MiB that compress well or not at all."""
+
+_COPIES_ELSEWHERE: Final = 3
+
+
+def copies_in(store: Any) -> int:
+    """How often a box is in memory at most while a store reads or writes it."""
+    return _COPIES.get(_library(store), _COPIES_ELSEWHERE)
+
+
+def _library(store: Any) -> str:
+    return type(store).__module__.partition(".")[0]
 
 
 class BlockSource(Protocol):
@@ -84,7 +102,7 @@ def block_source(data: Any, view: np.dtype[Any] | None = None) -> tuple[BlockSou
         When it is none of these, lazy, or of an element type outside the contract.
     """
     if isinstance(data, FileLayout):
-        found: BlockSource = FileSource(_viewed(data, view))
+        found: BlockSource = FileSource(LinearFile(_viewed(data, view)))
     elif isinstance(data, np.ndarray):
         found = _source_of_array(data if view is None else data.view(view))
     else:
@@ -93,7 +111,7 @@ def block_source(data: Any, view: np.dtype[Any] | None = None) -> tuple[BlockSou
         found = (
             ObjectSource(data, *_described(data), view)
             if layout is None
-            else FileSource(_viewed(layout, view))
+            else FileSource(LinearFile(_viewed(layout, view)))
         )
     try:
         element_type = array_source(np.empty((0,), found.dtype)).element_type
@@ -107,7 +125,13 @@ def _source_of_array(array: _Array) -> BlockSource:
     array_source(array[(slice(0, 0),) * array.ndim])  # refuses a masked one, whose mask would go
     plain = array.view(np.ndarray)
     layout = file_behind(plain)
-    return MemorySource(plain) if layout is None else FileSource(layout)
+    if layout is not None:
+        return FileSource(LinearFile(layout))
+    layout = file_behind(plain, copy_on_write=True)
+    if layout is not None:
+        with suppress(OSError):  # a kernel that does not tell which pages differ
+            return FileSource(PrivateMapFile(layout, map_behind(plain)))
+    return MemorySource(plain)
 
 
 @dataclass(slots=True)
@@ -148,18 +172,17 @@ class MemorySource:
 class FileSource:
     """An array that lies in a file as it is."""
 
-    layout: FileLayout
+    file: LinearFile
     shape: tuple[int, ...] = field(init=False)
     dtype: np.dtype[Any] = field(init=False)
     order: tuple[int, ...] = field(init=False)
     chunk: tuple[int, ...] = field(init=False)
-    file: LinearFile = field(init=False)
 
     def __post_init__(self) -> None:
-        self.shape, self.dtype = self.layout.shape, self.layout.dtype
-        self.order = self.layout.order()
+        layout = self.file.layout
+        self.shape, self.dtype = layout.shape, layout.dtype
+        self.order = layout.order()
         self.chunk = (1,) * len(self.shape)
-        self.file = LinearFile(self.layout)
 
     def buffer_bytes(self, lengths: tuple[int, ...]) -> int:
         return self.file.buffer_bytes(lengths)
@@ -196,14 +219,13 @@ class ObjectSource:
         if self.view is not None:
             self.dtype = _same_size(self.dtype, self.view)
         # Of these it is known that threads may read at once.
-        library = type(self.data).__module__.partition(".")[0]
-        self._turn = nullcontext() if library in ("zarr", "h5py") else threading.Lock()
+        self._turn = nullcontext() if _library(self.data) in _COPIES else threading.Lock()
 
     def buffer_bytes(self, lengths: tuple[int, ...]) -> int:
         return 0
 
     def memory_bytes(self, lengths: tuple[int, ...]) -> int:
-        return _COPIES_OF_CHUNKS * _bytes(lengths, self.dtype)
+        return copies_in(self.data) * _bytes(lengths, self.dtype)
 
     def read(self, box: Box, buffer: memoryview) -> _Array:
         with self._turn:
@@ -284,16 +306,26 @@ def _described(data: Any) -> tuple[tuple[int, ...], np.dtype[Any], tuple[int, ..
             f"data: {type(data).__name__} has a shape or dtype that NumPy does not know "
             f"({error}); an array in memory goes to onnx_argmax.argmax"
         ) from error
+    return shape, dtype, chunk_of("data", data, shape)
+
+
+def chunk_of(argument: str, store: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """What a store reads or writes at once at least; 1 along every axis where it is any box.
+
+    Raises
+    ------
+    TypeError
+        When its chunks are not all of one size.
+    """
     # A shard is a file of several chunks, which is opened and indexed once for all of them.
-    chunks = getattr(data, "shards", None) or getattr(data, "chunks", None) or (1,) * len(shape)
+    chunks = getattr(store, "shards", None) or getattr(store, "chunks", None) or (1,) * len(shape)
     try:
-        chunk = tuple(max(1, min(int(c), n)) for c, n in zip(chunks, shape, strict=True))
+        return tuple(max(1, min(int(c), n)) for c, n in zip(chunks, shape, strict=True))
     except (TypeError, ValueError):
         raise TypeError(
-            f"data: chunks of {type(data).__name__} are of several sizes ({chunks}); one for each "
-            "axis is needed"
+            f"{argument}: chunks of {type(store).__name__} are of several sizes ({chunks}); one "
+            "for each axis is needed"
         ) from None
-    return shape, dtype, chunk
 
 
 def _file_of_dataset(data: Any) -> FileLayout | None:

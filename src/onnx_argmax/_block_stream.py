@@ -106,8 +106,8 @@ class BlockStream:
             return tuple(map(operator.index, offset)), block
         except (TypeError, ValueError):
             raise TypeError(
-                f"blocks: block number {self._blocks} is a {type(pair).__name__}, and no pair of an "
-                "offset (an integer for each axis) and an array"
+                f"blocks: block number {self._blocks} is a {type(pair).__name__}, and no pair of "
+                "an offset (an integer for each axis) and an array"
             ) from None
 
     def _box(self, start: tuple[int, ...], lengths: tuple[int, ...]) -> Box:

@@ -8,7 +8,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from onnx_argmax._arrays import writable_view
-from onnx_argmax._block_sources import BlockSource, FileSource, MemorySource, ObjectSource
+from onnx_argmax._block_sources import (
+    BlockSource,
+    FileSource,
+    MemorySource,
+    ObjectSource,
+    chunk_of,
+    copies_in,
+)
 from onnx_argmax._boxes import Box
 from onnx_argmax._linear_file import LinearFile
 from onnx_argmax._mapped_files import file_behind, give_pages_back, map_behind, may_share_file
@@ -20,6 +27,10 @@ _Array = np.ndarray[Any, Any]
 
 class BlockTarget(Protocol):
     """What takes boxes of a result."""
+
+    def memory_bytes(self, lengths: tuple[int, ...]) -> int:
+        """Most memory that writing a box of so many elements takes beyond a copy of these."""
+        ...
 
     def memory(self, box: Box) -> _Array | None:
         """Where the indices of a box can be written at once; None where :meth:`write` must."""
@@ -39,7 +50,18 @@ class ArrayTarget:
 
     def __init__(self, out: Any) -> None:
         self.out = out
-        self._is_mapped = isinstance(out, np.ndarray) and map_behind(out) is not None
+        self._is_array = isinstance(out, np.ndarray)
+        self._is_mapped = self._is_array and map_behind(out) is not None
+        shape = tuple(out.shape)
+        self._chunk = (1,) * len(shape) if self._is_array else chunk_of("out", out, shape)
+
+    def memory_bytes(self, lengths: tuple[int, ...]) -> int:
+        if self._is_array:
+            return 0
+        touched = self.out.dtype.itemsize  # by whole chunks, which are read, changed and written
+        for n, chunk, whole in zip(lengths, self._chunk, self.out.shape, strict=True):
+            touched *= min(whole, (-(-n // chunk) + (n % chunk != 0)) * chunk)
+        return copies_in(self.out) * touched
 
     def memory(self, box: Box) -> _Array | None:
         plain = isinstance(self.out, np.ndarray) and not self._is_mapped
@@ -62,6 +84,9 @@ class FileTarget:
 
     def __init__(self, out: _Array, file: LinearFile) -> None:
         self.out, self.file = out, file
+
+    def memory_bytes(self, lengths: tuple[int, ...]) -> int:
+        return 0
 
     def memory(self, box: Box) -> _Array | None:
         return None

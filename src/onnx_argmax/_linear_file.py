@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -135,6 +136,12 @@ class LinearFile:
         strides = self._strides_in_buffer(lengths, runs)
         first = -sum((n - 1) * s for n, s in zip(lengths, strides, strict=True) if s < 0)
         return np.ndarray(lengths, self.layout.dtype, buffer, first, strides)
+
+    def runs_of(self, box: Box, buffer: memoryview) -> Iterator[tuple[memoryview, int]]:
+        """What was read into the buffer for a box, run by run, each with its place in the file."""
+        runs = self._runs(lengths_of(box), most_gap=_PAGE_BYTES)
+        for number, place in enumerate(self._places(box, runs).tolist()):
+            yield buffer[number * runs.bytes : (number + 1) * runs.bytes], place
 
     def write(self, box: Box, values: _Array) -> None:
         """Write the elements of a box.

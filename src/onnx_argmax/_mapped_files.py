@@ -31,15 +31,15 @@ def map_behind(array: _Array) -> Any:
     return None
 
 
-def file_behind(array: _Array) -> FileLayout | None:
+def file_behind(array: _Array, *, copy_on_write: bool = False) -> FileLayout | None:
     """Where the elements of a memory-mapped array lie in its file.
 
-    None where that is not certain: for a map whose pages may differ from the file's
-    (copy-on-write), and for a file that went away or was replaced since. The kernel's own list of
-    maps is asked, as the name alone says nothing of either.
+    None where that is not certain: for a file that went away or was replaced since (the kernel's
+    own list of maps is asked, as the name alone says nothing of it), and for a map whose pages
+    may differ from the file's, unless ``copy_on_write`` asks for these.
     """
     mapped = map_behind(array)
-    if mapped is None or mapped.mode == "c" or mapped.filename is None:
+    if mapped is None or mapped.filename is None or (mapped.mode == "c") is not copy_on_write:
         return None
     address = array.__array_interface__["data"][0]
     path = Path(mapped.filename)

@@ -106,7 +106,7 @@ def partials_of(
     )
     if axis is None and block.shape != whole:
         indices = out[_INDEX]
-        within = np.unravel_index(int(indices.flat[0]), block.shape)
+        within = np.unravel_index(int(indices[(0,) * indices.ndim]), block.shape)
         place = tuple(int(i) + start for i, start in zip(within, offset, strict=True))
         indices[...] = _flat_index(place, whole)
     return out

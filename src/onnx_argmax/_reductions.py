@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from onnx_argmax._arguments import axis_index, flag, normalize_axis, result_shape
-from onnx_argmax._boxes import Box
+from onnx_argmax._boxes import Box, lengths_of, whole_box
 from onnx_argmax._element_types import ElementType
 from onnx_argmax._partial import partial_dtype
 from onnx_argmax._results import check_out, new_result_dtype
@@ -69,6 +69,10 @@ class Reduction:
     def reduced(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """Shape of the partial results of a box of a shape: 1 in place of what is reduced."""
         return tuple(1 if self.axis in (None, axis) else n for axis, n in enumerate(shape))
+
+    def result_lengths(self, lengths: tuple[int, ...]) -> tuple[int, ...]:
+        """Shape of the part of the result that a box of the data has."""
+        return lengths_of(self.result_box(whole_box(lengths)))
 
     def result_box(self, box: Box) -> Box:
         """Where in the result the indices of a box of the data go."""

@@ -114,10 +114,10 @@ def argmax(
             result_bytes = out.nbytes
         if 0 in source.shape:
             return out
-        plan = plan_of(source, element_type, reduction, most_threads, limit, result_bytes)
         target = block_target(view)
         stack.callback(target.close)
         refuse_overlap(source, target)
+        plan = plan_of(source, element_type, reduction, most_threads, limit, result_bytes, target)
         walk = BlockWalk(source, target, plan, reduction, threads=most_threads, progress=progress)
         walk.run()
     return out

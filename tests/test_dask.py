@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dask arrays: lazily, whatever the chunks, the tree and the scheduler."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import pickle
+import threading
+import weakref
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import onnx_argmax
+from layouts import byte_swapped
+from onnx_argmax.dask import argmax
+from oracle import Array, fast_argmax, oracle_argmax
+from samples import ALL_TYPES, random_elements, type_id
+from strategies import arrays
+
+
+@pytest.fixture(autouse=True)
+def _synchronous() -> Any:
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def _refuse(*arguments: Any, **options: Any) -> None:
+    raise AssertionError("something was computed")
+
+
+def _same(result: Any, expected: Array) -> None:
+    assert isinstance(result, da.Array)
+    assert (result.shape, result.dtype) == (expected.shape, expected.dtype)
+    computed = np.asarray(result.compute())
+    assert computed.dtype == expected.dtype
+    assert np.array_equal(computed, expected)
+
+
+@pytest.mark.parametrize("element_type", ALL_TYPES, ids=type_id)
+@pytest.mark.parametrize("swapped", [False, True], ids=["native", "swapped"])
+def test_every_type_and_axis(element_type: Any, swapped: bool) -> None:
+    data = random_elements(element_type, (4, 5, 3), seed=1)
+    if swapped:
+        data = byte_swapped(data)
+    chunked = da.from_array(data, chunks=(2, 2, 2))
+    for axis, keepdims, last in itertools.product((0, 1, -1, None), (0, 1), (0, 1)):
+        expected = oracle_argmax(data, axis, bool(keepdims), bool(last))
+        _same(argmax(chunked, axis, keepdims, last), expected)
+
+
+@st.composite
+def _chunked(draw: st.DrawFn) -> tuple[Array, Any]:
+    data = draw(arrays())
+    sizes: list[tuple[int, ...]] = []
+    for length in data.shape:
+        cuts = sorted(draw(st.lists(st.integers(0, length), max_size=3)))
+        sizes.append(tuple(b - a for a, b in itertools.pairwise([0, *cuts, length])))
+    if 0 in data.shape:  # Dask itself has one chunk there
+        return data, da.from_array(data, chunks=-1)
+    boxes = da.from_array(data, chunks=-1)
+    return data, boxes.rechunk(tuple(sizes)) if all(map(all, sizes)) else _joined(data, sizes)
+
+
+def _joined(data: Array, sizes: list[tuple[int, ...]]) -> Any:
+    """An array with empty chunks, which ``rechunk`` leaves out."""
+    starts = [list(itertools.accumulate(part, initial=0)) for part in sizes]
+    name = f"pieces-{dask.base.tokenize(data.tobytes(), sizes)}"
+    graph = {}
+    for block in itertools.product(*[range(len(part)) for part in sizes]):
+        box = tuple(slice(first[i], first[i + 1]) for first, i in zip(starts, block, strict=True))
+        graph[(name, *block)] = data[(*box, ...)]
+    return da.Array(graph, name, chunks=tuple(sizes), dtype=data.dtype)
+
+
+@given(st.data())
+def test_any_chunks_and_any_tree(drawn: st.DataObject) -> None:
+    data, chunked = drawn.draw(_chunked())
+    axis = drawn.draw(st.sampled_from([None, *range(max(data.ndim, 1))]))
+    keepdims, last = drawn.draw(st.booleans()), drawn.draw(st.booleans())
+    split_every = drawn.draw(st.integers(2, 5))
+
+    def ours() -> Any:
+        return argmax(chunked, axis, keepdims, last, split_every=split_every)
+
+    reduced = data.shape if axis is None else data.shape[axis : axis + 1]
+    if 0 in reduced:
+        with pytest.raises(ValueError, match="length 0"):
+            ours()
+    elif data.size == 0:
+        _same(ours(), np.empty(onnx_argmax.argmax(data, axis, keepdims).shape, np.int64))
+    else:
+        _same(ours(), fast_argmax(data, axis, keepdims, last))
+
+
+def test_flattened_ties_follow_the_array_not_its_chunks() -> None:
+    """Dask's own takes the first in the order of chunks."""
+    data = np.array([[0, 0, 0, 7], [7, 0, 0, 0]])
+    chunked = da.from_array(data, chunks=(2, 2))
+    assert da.argmax(chunked).compute() == 4
+    assert argmax(chunked, None, keepdims=False).compute() == 3 == np.argmax(data)
+    assert argmax(chunked, None, False, select_last_index=True).compute() == 4
+
+
+def test_chunks_of_the_result() -> None:
+    chunked = da.ones((6, 4, 5), chunks=((1, 5), (2, 2), (5,)))
+    assert argmax(chunked, 0).chunks == ((1,), (2, 2), (5,))
+    assert argmax(chunked, 1, keepdims=False).chunks == ((1, 5), (5,))
+    assert argmax(chunked, None).chunks == ((1,), (1,), (1,))
+    assert argmax(chunked, None, keepdims=False).chunks == ()
+
+
+def test_nothing_is_computed_as_the_graph_is_built() -> None:
+    blocks = da.map_blocks(_refuse, dtype=np.float32, chunks=((2, 2), (3, 3)))
+    with dask.config.set(scheduler=_refuse):
+        for axis in (0, 1, None):
+            argmax(blocks, axis)
+            onnx_argmax.argmax(blocks, axis)
+
+
+def test_keys_are_those_of_the_input_and_the_arguments() -> None:
+    def chunked() -> Any:
+        return da.from_array(np.arange(12.0).reshape(3, 4), chunks=2)
+
+    calls: list[dict[str, Any]] = [
+        {},
+        {"axis": 1},
+        {"axis": None},
+        {"keepdims": False},
+        {"select_last_index": True},
+        {"dtype": "int32"},
+        {"split_every": 2},
+        {"threads": 2},
+    ]
+    names = [argmax(chunked(), **call).name for call in calls]
+    assert names == [argmax(chunked(), **call).name for call in calls]
+    assert len(set(names)) == len(names)
+    assert argmax(chunked() + 1).name not in names
+
+
+def test_it_can_be_pickled() -> None:
+    data = np.arange(12.0).reshape(3, 4)
+    result = pickle.loads(pickle.dumps(argmax(da.from_array(data, chunks=2), 1)))
+    _same(result, fast_argmax(data, 1))
+
+
+@pytest.mark.parametrize("scheduler", ["threads", "synchronous", "processes"])
+def test_schedulers(scheduler: str) -> None:
+    data = np.random.default_rng(0).integers(0, 5, (20, 30))
+    for axis in (0, None):
+        result = argmax(da.from_array(data, chunks=7), axis).compute(
+            scheduler=scheduler, num_workers=2
+        )
+        assert np.array_equal(result, fast_argmax(data, axis))
+
+
+def test_tasks_for_each_chunk() -> None:
+    chunked = da.ones((64, 8), chunks=(1, 8))
+    (result,) = dask.optimize(argmax(chunked, 0))
+    merges = 16 + 4 + 1
+    assert len(dict(result.__dask_graph__())) == 64 + 64 + merges
+    (whole,) = dask.optimize(argmax(chunked, 1))
+    assert len(dict(whole.__dask_graph__())) == 64 + 64
+
+
+def test_few_chunks_are_held_at_once() -> None:
+    alive: set[int] = set()
+    most = [0]
+    lock = threading.Lock()
+
+    def made(block_id: tuple[int, ...]) -> Array:
+        array = np.full((1, 50), block_id[0], np.float32)
+        with lock:
+            alive.add(id(array))
+            most[0] = max(most[0], len(alive))
+        weakref.finalize(array, alive.discard, id(array))
+        return array
+
+    blocks = da.map_blocks(made, dtype=np.float32, chunks=((1,) * 200, (50,)))
+    result = argmax(blocks, 0, keepdims=False).compute(scheduler="threads", num_workers=4)
+    assert np.array_equal(result, np.full(50, 199))
+    assert most[0] <= 40
+
+
+def test_narrow_results_and_threads() -> None:
+    data = np.random.default_rng(0).random((200, 300))
+    chunked = da.from_array(data, chunks=100)
+    _same(argmax(chunked, 0, dtype=np.uint8), fast_argmax(data, 0).astype(np.uint8))
+    _same(argmax(chunked, 1, dtype="int16", threads=3), fast_argmax(data, 1).astype(np.int16))
+    with pytest.raises(ValueError, match=r"dtype: uint8 numbers at most 256 .* has 300"):
+        argmax(chunked, 1, dtype=np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"axis": 2}, np.exceptions.AxisError, "axis 2 is out of range"),
+        ({"axis": (0, 1)}, TypeError, "one integer is needed"),
+        ({"axis": True}, TypeError, "one integer is needed"),
+        ({"keepdims": "yes"}, TypeError, "keepdims"),
+        ({"dtype": float}, TypeError, "dtype: an index has one of the types"),
+        ({"split_every": 1}, ValueError, "split_every: at least 2 is needed, got 1"),
+        ({"split_every": 2.0}, TypeError, "split_every: an integer is needed"),
+        ({"threads": 0}, ValueError, "threads: at least 1 is needed"),
+    ],
+)
+def test_wrong_arguments(options: dict[str, Any], error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        argmax(da.ones((2, 3), chunks=1), **options)
+
+
+def test_what_is_no_array_of_ours() -> None:
+    with pytest.raises(TypeError, match=r"a Dask array is needed, got ndarray.*from_array"):
+        argmax(np.ones(3))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="complex128 is not supported"):
+        argmax(da.ones(3, dtype=complex))
+    masked = da.ma.masked_array(da.ones(3), [False, True, False])
+    with pytest.raises(TypeError, match=r"MaskedArray.*dask\.array\.ma\.filled"):
+        argmax(masked)
+    with pytest.raises(ValueError, match="length 0"):
+        argmax(da.ones((2, 0)), 1)
+
+
+def test_unknown_chunk_sizes() -> None:
+    data = da.from_array(np.arange(10), chunks=5)
+    some = data[data > 3]
+    with pytest.raises(ValueError, match=r"not known.*call data\.compute_chunk_sizes\(\) first"):
+        argmax(some)
+    assert math.isnan(some.shape[0])
+    _same(argmax(some.compute_chunk_sizes()), np.array([5]))
+
+
+@pytest.mark.parametrize(
+    ("block", "words"),
+    [
+        (np.zeros((2, 3), np.float64), r"block \(\d, 0\) has shape \(2, 3\) and type float64"),
+        (np.zeros((2, 2), np.float32), r"declares \(2, 3\) and float32"),
+        (np.ma.zeros((2, 3), np.float32), r"block \(\d, 0\) is a numpy\.ma"),
+        ([[1, 2, 3]] * 2, r"is a builtins\.list"),
+    ],
+    ids=["type", "shape", "mask", "list"],
+)
+def test_a_block_that_is_not_what_was_declared(block: Any, words: str) -> None:
+    graph = {("odd", 0, 0): (lambda: block,), ("odd", 1, 0): (lambda: block,)}
+    odd = da.Array(graph, "odd", chunks=((2, 2), (3,)), dtype=np.float32)
+    with pytest.raises((TypeError, ValueError), match=words):
+        argmax(odd).compute()
+
+
+def test_the_array_function_takes_dask_arrays() -> None:
+    data = np.random.default_rng(0).random((6, 4))
+    chunked = da.from_array(data, chunks=(2, 2))
+    _same(onnx_argmax.argmax(chunked, 1, keepdims=False), fast_argmax(data, 1, False))
+    _same(onnx_argmax.argmax(chunked, dtype="int8", threads=2), fast_argmax(data).astype("i1"))
+    with pytest.raises(TypeError, match=r"out: .* dask\.array\.store"):
+        onnx_argmax.argmax(chunked, out=np.empty((1, 4), np.int64))
+
+
+def test_xarray() -> None:
+    xarray = pytest.importorskip("xarray", reason="xarray is not installed")
+    data = np.random.default_rng(0).random((19, 6, 8)).astype(np.float32)
+    array = xarray.DataArray(data, dims=("class", "y", "x"))
+    for given_array in (array, array.chunk({"class": 4, "y": 3})):
+        with dask.config.set(scheduler=_refuse):
+            labels = xarray.apply_ufunc(
+                onnx_argmax.argmax,
+                given_array,
+                input_core_dims=[["class"]],
+                kwargs={"axis": -1, "keepdims": False},
+                dask="allowed",
+            )
+        assert labels.dims == ("y", "x")
+        assert (labels.chunks is None) == (given_array.chunks is None)
+        assert np.array_equal(labels.compute(), fast_argmax(data, 0, False))
+    assert np.array_equal(onnx_argmax.argmax(array), fast_argmax(data))
+    with pytest.raises(TypeError, match=r"xarray\.apply_ufunc\(onnx_argmax\.argmax"):
+        onnx_argmax.argmax(array.chunk({"class": 4}))
