@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from command import in_process, in_this_process
+from command import in_process, in_this_process, python
+from onnx_argmax import argmax as fast_argmax
+from onnx_argmax import get_num_threads
+from onnx_argmax._block_walk import BlockWalk
+from stored import small_blocks
 
 pytest.importorskip("typer")
 
@@ -352,16 +358,16 @@ def test_a_failure_as_it_writes_leaves_everything_as_it_was(
     output.write_bytes(b"what was there")
     before = sorted(tmp_path.iterdir())
 
-    def write(file: Any, *arguments: Any, **options: Any) -> None:
-        file.write(b"half")
+    def write(self: Any, box: Any, values: Any) -> None:
+        os.pwrite(self._file, b"half", 0)
         raise error
 
-    monkeypatch.setattr(np.lib.format, "write_array", write)
+    monkeypatch.setattr("onnx_argmax._linear_file.LinearFile.write", write)
     outcome = in_this_process("array", scores, "--axis", "0", "--output", output)
     if isinstance(error, OSError):
         outcome.refused("result.npy", "No space left on device")
     else:
-        assert (outcome.status, outcome.err) == (130, "")
+        outcome.refused("interrupted by SIGINT after 0 of 1 blocks", status=130)
     assert output.read_bytes() == b"what was there"
     assert sorted(tmp_path.iterdir()) == before
 
@@ -372,16 +378,16 @@ def test_an_error_leaves_no_output(tmp_path: Path, scores: Path) -> None:
 
 
 def test_threads_are_handed_on(scores: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int | None] = []
+    asked: list[int] = []
 
-    def argmax(*arguments: Any, threads: int | None, **options: Any) -> Any:
+    def walk(*arguments: Any, threads: int, **options: Any) -> BlockWalk:
         asked.append(threads)
-        return np.zeros((), np.int64)
+        return BlockWalk(*arguments, threads=threads, **options)
 
-    monkeypatch.setattr("onnx_argmax.cli.array.argmax", argmax)
+    monkeypatch.setattr("onnx_argmax.cli.array.BlockWalk", walk)
     in_this_process("array", scores, "--axis", "0").accepted()
     in_this_process("array", scores, "--axis", "0", "--threads", "3").accepted()
-    assert asked == [None, 3]
+    assert asked == [get_num_threads(), 3]
 
 
 def test_who_reads_the_old_output_keeps_it_whole(tmp_path: Path, scores: Path) -> None:
@@ -425,3 +431,329 @@ def test_the_output_must_not_replace_the_source(tmp_path: Path, scores: Path) ->
             "this is an input, which the result would replace"
         )
     assert scores.read_bytes() == before
+
+
+# Sources that are read by blocks.
+
+
+def zarr_array(path: Path, array: np.ndarray[Any, Any], **how: Any) -> Path:
+    zarr = pytest.importorskip("zarr", minversion="3", reason="zarr is not installed")
+    made = zarr.create_array(path, shape=array.shape, dtype=array.dtype, **how)
+    made[...] = array
+    return path
+
+
+def hdf5_dataset(path: Path, array: np.ndarray[Any, Any], **how: Any) -> str:
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed")
+    with h5py.File(path, "w") as file:
+        file.create_dataset("group/data", data=array, **how)
+    return f"{path}:group/data"
+
+
+DATA = np.random.default_rng(0).integers(0, 50, (30, 40)).astype(np.float32)
+
+
+@pytest.mark.parametrize("axis", ["0", "1", "none"])
+def test_stores(axis: str, tmp_path: Path) -> None:
+    expected = fast_argmax(DATA, None if axis == "none" else int(axis))
+    sources = [
+        zarr_array(tmp_path / "two.zarr", DATA, chunks=(7, 11), zarr_format=2),
+        zarr_array(tmp_path / "three", DATA, chunks=(7, 11)),
+        hdf5_dataset(tmp_path / "plain.h5", DATA),
+        hdf5_dataset(tmp_path / "gzip.hdf5", DATA, chunks=(7, 11), compression="gzip"),
+        tmp_path / "gzip.hdf5",  # of the only dataset in it
+        saved(tmp_path / "fortran.npy", np.asfortranarray(DATA)),
+    ]
+    with small_blocks(500):
+        for source in sources:
+            same(result(tmp_path, source, "--axis", axis), expected)
+
+
+def test_bfloat16_in_stores(tmp_path: Path) -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    bits = np.array([-1, 0.5, -2, np.nan, 4], ml_dtypes.bfloat16).view(np.uint16)
+    sources = (
+        zarr_array(tmp_path / "bits.zarr", bits, chunks=(2,)),
+        hdf5_dataset(tmp_path / "bits.h5", bits, chunks=(2,)),
+        hdf5_dataset(tmp_path / "plain.h5", bits),
+    )
+    for source in sources:
+        same(result(tmp_path, source, "--axis", "0", "--bfloat16"), [3])
+        # Negative ones have the largest bits: the NaN is 0x7fc0.
+        same(result(tmp_path, source, "--axis", "0"), [2])
+    wide = zarr_array(tmp_path / "wide.zarr", DATA, chunks=(7, 11))
+    in_this_process("array", wide, "--axis", "0", "--bfloat16").refused("float32", "uint16")
+
+
+def test_a_result_to_zarr(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    zarr = pytest.importorskip("zarr", minversion="3", reason="zarr is not installed")
+    monkeypatch.setattr("onnx_argmax.cli.zarr_output._CHUNK_BYTES", 64)
+    source = saved(tmp_path / "data.npy", DATA)
+    output = tmp_path / "result.zarr"
+    for options, axis, keepdims in (
+        (("--axis", "1"), 1, True),  # there is nothing yet; then each replaces the last one
+        (("--axis", "0", "--no-keepdims", "--dtype", "uint8"), 0, False),
+        (("--axis", "none", "--no-keepdims"), None, False),
+    ):
+        in_this_process("array", source, *options, "--output", output).accepted()
+        found = zarr.open(str(output), mode="r")
+        assert found.metadata.zarr_format == 3
+        expected = fast_argmax(DATA, axis, keepdims)
+        same(np.asarray(found[...]), expected, "uint8" if "uint8" in options else "int64")
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["data.npy", "result.zarr"]
+    empty = saved(tmp_path / "empty.npy", np.zeros((0, 3), np.float32))
+    in_this_process("array", empty, "--axis", "1", "--output", output).accepted()
+    assert zarr.open(str(output), mode="r").shape == (0, 1)
+
+
+def test_outputs_that_are_refused(tmp_path: Path, scores: Path) -> None:
+    source = zarr_array(tmp_path / "data.zarr", DATA, chunks=(7, 11))
+    (tmp_path / "folder.zarr").mkdir()
+    (tmp_path / "file.zarr").touch()
+    before = sorted(tmp_path.rglob("*"))
+    for output, words in (
+        (source, "this is an input"),
+        (source / "result.npy", "within the folder of the input"),
+        (source / "result.zarr", "within the folder of the input"),
+        (tmp_path / "folder.zarr", "something else there than a Zarr array"),
+        (tmp_path / "file.zarr", "something else there than a Zarr array"),
+    ):
+        in_this_process("array", source, "--axis", "0", "--output", output).refused(words)
+    for output in ("folder.zarr", "file.zarr"):
+        in_this_process("array", scores, "--axis", "0", "--output", tmp_path / output).refused(
+            "something else there than a Zarr array"
+        )
+    wrong = in_this_process("array", scores, "--axis", "0", "--output", tmp_path / "x.h5")
+    wrong.refused(".npy or .zarr", status=2)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+# Memory.
+
+
+def test_memory(tmp_path: Path) -> None:
+    source = tmp_path / "data.npy"
+    mapped = np.lib.format.open_memmap(source, "w+", np.float32, (30_000, 1000))
+    mapped[17, 500] = 1
+    del mapped
+    # In a process of its own, as what this one holds counts.
+    refused = in_process("array", source, "--axis", "0", "--memory", "10 MiB")
+    refused.refused("--memory: 10 MiB is too little", "(30000, 1000)", "beside")
+    found = re.search(r"the least that works is --memory (\S+)", refused.err)
+    assert found is not None
+    least = in_process("array", source, "--axis", "none", f"--memory={found[1]}")
+    assert least.accepted().endswith("[[17500]]\n")
+
+
+def test_a_result_that_does_not_fit(tmp_path: Path) -> None:
+    source = tmp_path / "data.npy"
+    np.lib.format.open_memmap(source, "w+", np.uint8, (2, 30_000_000))
+    outcome = in_process("array", source, "--axis", "0", "--memory", "200 MiB")
+    outcome.refused("whose result takes 229 MiB without --output", "the least that works")
+    in_process(
+        "array", source, "--axis=0", "--memory=200MiB", f"--output={tmp_path / 'x.npy'}"
+    ).accepted()
+
+
+def test_memory_of_no_size(scores: Path) -> None:
+    for size in ("much", "0", "-1"):
+        in_this_process("array", scores, "--axis", "0", f"--memory={size}").refused(
+            "--memory", status=2
+        )
+
+
+PEAK = """
+import resource, sys
+from onnx_argmax.cli import main
+status = main(sys.argv[1:])
+# VmHWM, as the peak that getrusage tells is at least the parent's.
+lines = open("/proc/self/status").read().splitlines()
+print(next(line for line in lines if line.startswith("VmHWM")).split()[1])
+sys.exit(status)
+"""
+
+
+@pytest.mark.parametrize("axis", ["0", "1", "none"])
+def test_what_the_process_holds(axis: str, tmp_path: Path) -> None:
+    """A file of three times the limit, and for axis 1 a result of a third of it."""
+    source = tmp_path / "data.npy"
+    np.lib.format.open_memmap(source, "w+", np.float32, (6_000_000, 20))
+    outcome = python(
+        *("-c", PEAK, "array", str(source), "--axis", axis, "--memory", "160 MiB"),
+        *("--output", str(tmp_path / "x.npy")),
+    )
+    assert int(outcome.accepted().split()[-1]) <= 160 << 10
+
+
+# What goes wrong.
+
+
+def test_a_chunk_that_cannot_be_read(tmp_path: Path) -> None:
+    data = np.random.default_rng(0).random((30, 40), np.float32)
+    source = zarr_array(tmp_path / "data.zarr", data, chunks=(10, 10))
+    chunk = source / "c" / "1" / "2"
+    chunk.write_bytes(b"\xff" * len(chunk.read_bytes()))
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed")
+    dataset = hdf5_dataset(tmp_path / "data.h5", data, chunks=(10, 10), compression="gzip")
+    with h5py.File(tmp_path / "data.h5", "r") as file:
+        info = file["group/data"].id.get_chunk_info_by_coord((10, 20))
+    with (tmp_path / "data.h5").open("r+b") as file:
+        file.seek(info.byte_offset)
+        file.write(b"\xff" * info.size)
+    output = tmp_path / "result.npy"
+    for path in (source, dataset):
+        in_this_process("array", path, "--axis", "0", "--output", output).refused(
+            f"{path}: the block [10:20, 20:30] (chunk 1, 2) cannot be read"
+        )
+        assert not output.exists()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["data.h5", "data.zarr"]
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("missing.zarr", "missing.zarr: no such file"),
+        ("missing.h5:data", "missing.h5: no such file"),
+        ("data.h5:date", "no dataset 'date' in it; it holds 'group/data'"),
+        ("data.h5:group", "'group' is no dataset"),
+        ("text.h5", "HDF5 cannot open it"),
+        ("cut.h5:group/data", "HDF5 cannot open it"),
+        ("folder", "not that of a Zarr array"),
+        ("group.zarr", "a Zarr group; pass the path of an array in it: inner"),
+        ("broken.zarr", "Zarr cannot open it"),
+        ("complex.zarr", "complex64 is not supported"),
+    ],
+)
+def test_bad_store(source: str, words: str, tmp_path: Path) -> None:
+    zarr = pytest.importorskip("zarr", minversion="3", reason="zarr is not installed")
+    hdf5_dataset(tmp_path / "data.h5", DATA)
+    (tmp_path / "cut.h5").write_bytes((tmp_path / "data.h5").read_bytes()[:1000])
+    (tmp_path / "text.h5").write_text("1 2 3")
+    (tmp_path / "folder").mkdir()
+    zarr.create_group(tmp_path / "group.zarr").create_array("inner", shape=(5,), dtype="i4")
+    (tmp_path / "broken.zarr").mkdir()
+    (tmp_path / "broken.zarr" / "zarr.json").write_text("{")
+    zarr_array(tmp_path / "complex.zarr", np.zeros(3, np.complex64))
+    in_this_process("array", tmp_path / source, "--axis", "0").refused(words)
+
+
+@pytest.mark.parametrize("library", ["zarr", "h5py"])
+def test_a_library_that_is_not_installed(
+    library: str, tmp_path: Path, scores: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "data.zarr").mkdir()
+    (tmp_path / "data.zarr" / "zarr.json").write_text("{}")
+    (tmp_path / "data.h5").touch()
+    monkeypatch.setitem(sys.modules, library, None)
+    words = (f"{library} is needed", 'pip install "onnx-argmax[cli,dask]"')
+    source = tmp_path / ("data.zarr" if library == "zarr" else "data.h5")
+    in_this_process("array", source, "--axis", "0").refused(*words)
+    if library == "zarr":
+        output = tmp_path / "x.zarr"
+        in_this_process("array", scores, "--axis", "0", "--output", output).refused(*words)
+
+
+def test_a_disk_without_the_space(
+    tmp_path: Path, scores: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*arguments: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    def work(self: Any) -> None:
+        raise AssertionError("the work was begun")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    monkeypatch.setattr("onnx_argmax.cli.array.BlockWalk.run", work)
+    for extra in ((), ("--resume",)):
+        for name in ("x.npy", "x.zarr"):
+            in_this_process(
+                "array", scores, "--axis", "0", "--output", tmp_path / name, *extra
+            ).refused(f"{name}: cannot be written: No space left", "152 B are needed", "are free")
+    assert [path.name for path in tmp_path.iterdir()] == ["scores.npy"]
+
+
+LIMITED = """
+import os, resource, sys
+from onnx_argmax.cli import main
+if "as-it-is-written" in sys.argv:
+    os.posix_fallocate = lambda *place: None
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize("when", ["before", "as-it-is-written"])
+@pytest.mark.parametrize("suffix", [".npy", ".zarr"])
+def test_a_file_that_grows_too_large(when: str, suffix: str, tmp_path: Path) -> None:
+    source = saved(tmp_path / "data.npy", np.zeros((2, 10_000), np.uint8))
+    command = ("array", str(source), "--axis", "0", "--output", str(tmp_path / f"x{suffix}"))
+    python("-c", LIMITED, when, *command).refused(f"x{suffix}: ", "File too large")
+    assert [path.name for path in tmp_path.iterdir()] == ["data.npy"]
+
+
+def test_an_input_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    npy = saved(tmp_path / "data.npy", DATA)
+    store = zarr_array(tmp_path / "data.zarr", DATA, chunks=(7, 11))
+    changed = store / "c" / "1" / "2"
+    walk = BlockWalk.run
+
+    def run(self: BlockWalk) -> None:
+        walk(self)
+        for path in (npy, changed):
+            os.utime(path, ns=(0, path.stat().st_mtime_ns + 1))
+
+    before = sorted(tmp_path.iterdir())
+    monkeypatch.setattr(BlockWalk, "run", run)
+    for source in (npy, store):
+        for extra in ((), ("--output", tmp_path / "x.npy")):
+            in_this_process("array", source, "--axis", "0", *extra).refused(
+                f"{source}: it changed while it was read"
+            )
+    assert sorted(tmp_path.iterdir()) == before
+
+
+# The bar.
+
+ON_A_TERMINAL = """
+import os, pty, sys
+process, terminal = pty.fork()
+if process == 0:
+    os.environ.update(TERM="xterm-256color", COLUMNS="100")
+    os.dup2(os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT), 1)
+    from onnx_argmax.cli import main, progress
+    progress._SILENT_SECONDS = float(sys.argv[2])
+    os._exit(main(sys.argv[3:]))
+while True:
+    try:
+        shown = os.read(terminal, 4096)
+    except OSError:  # the other end is closed
+        break
+    if not shown:
+        break
+    os.write(1, shown)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
+"""
+
+
+@pytest.mark.parametrize("silent_seconds", ["0", "60"])
+def test_the_bar_on_a_terminal(silent_seconds: str, tmp_path: Path) -> None:
+    source = tmp_path / "data.npy"
+    np.lib.format.open_memmap(source, "w+", np.uint8, (8, 10_000_000))
+    printed = tmp_path / "printed.txt"
+    shown = python(
+        *("-c", ON_A_TERMINAL, str(printed), silent_seconds),
+        *("array", str(source), "--axis", "1", "--no-keepdims"),
+    ).accepted()
+    assert printed.read_text() == "shape (8,), dtype int64\n[0 0 0 0 0 0 0 0]\n"
+    if silent_seconds == "0":
+        assert "data.npy" in shown
+        assert "/76.3 MiB" in shown
+    else:
+        assert shown == ""
+
+
+def test_no_bar_where_standard_error_is_no_terminal(
+    scores: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("onnx_argmax.cli.progress._SILENT_SECONDS", 0)
+    in_this_process("array", scores, "--axis", "0").accepted()

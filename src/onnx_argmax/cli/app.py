@@ -14,7 +14,8 @@ import numpy as np
 import typer
 
 from onnx_argmax import __version__, argmax
-from onnx_argmax.cli.errors import message_of, report
+from onnx_argmax._memory_size import bytes_of
+from onnx_argmax.cli.errors import CommandError, message_of, report
 from onnx_argmax.cli.evaluation import RUNTIMES
 from onnx_argmax.cli.standard_output import show_text
 
@@ -64,7 +65,7 @@ def _failed(error: Exception, *, debug: bool) -> int:
         traceback.print_exception(error)
     else:
         report(message_of(error))
-    return 1
+    return error.status if isinstance(error, CommandError) else 1
 
 
 def _set_debug(context: typer.Context, value: bool) -> None:
@@ -104,7 +105,7 @@ _Help = Annotated[
 # Texts for help stand in the decorators, as Python leaves out docstrings under -OO.
 @app.callback(
     help="ONNX ArgMax: run or inspect a model, or reduce an array in a file.",
-    epilog="Exit status: 0 success, 1 an error, 2 wrong use.",
+    epilog="Exit status: 0 success, 1 an error, 2 wrong use, 130 or 143 after a signal.",
     add_help_option=False,
     invoke_without_command=True,
 )
@@ -226,9 +227,10 @@ def inspect(
 
 
 @app.command(
-    help="""ArgMax of an array in a file.
+    help="""ArgMax of an array in a file or a store, of any size.
 
-    A .npy is mapped into memory, so it may be larger than that.
+    It is read block by block, in as much memory as --memory says; an array of a .npz alone is
+    read as a whole. The output takes its name when it is whole.
     """,
     add_help_option=False,
 )
@@ -236,7 +238,9 @@ def array(
     source: Annotated[
         str,
         typer.Argument(
-            metavar="SOURCE", help="FILE.npy, FILE.npz with one array, or FILE.npz:NAME."
+            metavar="SOURCE",
+            help="FILE.npy, the folder of a Zarr array, FILE.h5:DATASET, FILE.npz with one array, "
+            "or FILE.npz:NAME.",
         ),
     ],
     axis: Annotated[
@@ -260,21 +264,39 @@ def array(
     threads: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Most threads to use.")
     ] = None,
+    memory: Annotated[
+        str,
+        typer.Option(metavar="SIZE", help="Most memory of the process, such as '512 MiB' or 2GB."),
+    ] = "1 GiB",
     output: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE",
+            metavar="PATH",
             readable=False,
-            help="Write the result to a .npy instead of printing it.",
+            help="Write the result to a .npy, or to a Zarr array (.zarr), instead of printing it.",
         ),
     ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Keep what is done beside the output (PATH.part, PATH.resume) when the command "
+            "is broken off, and go on from there if it is there.",
+        ),
+    ] = False,
     debug: _Debug = False,
     show_help: _Help = False,
 ) -> None:
+    _check_suffix("--output", output, ".npy", ".zarr")
+    _check_dtype(dtype)
+    if resume and output is None:
+        raise typer.BadParameter(
+            "what is done is kept beside the output, so --output is needed too",
+            param_hint="'--resume'",
+        )
+    most_memory = _memory(memory)
     from onnx_argmax.cli.array import ArrayJob, argmax_of_file
 
-    _check_suffix("--output", output, ".npy")
-    _check_dtype(dtype)
     argmax_of_file(
         ArrayJob(
             source=source,
@@ -284,7 +306,9 @@ def array(
             bfloat16=bfloat16,
             dtype=dtype,
             threads=threads,
+            memory=most_memory,
             output=output,
+            resume=resume,
         )
     )
 
@@ -385,6 +409,14 @@ def _axis(text: str) -> int | None:
         raise typer.BadParameter(
             f"{text!r} is neither an integer nor 'none'", param_hint="'--axis'"
         ) from None
+
+
+def _memory(text: str) -> int:
+    try:
+        return bytes_of("--memory", text)
+    except ValueError as error:
+        message = str(error).removeprefix("--memory: ")
+        raise typer.BadParameter(message, param_hint="'--memory'") from error
 
 
 def _check_dtype(name: str) -> None:

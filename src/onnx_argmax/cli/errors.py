@@ -14,9 +14,14 @@ _SPEAK_FOR_THEMSELVES: Final = (ValueError, TypeError, BufferError, ImportError)
 _OF_EXTRA_ONNX: Final = ("google", "ml_dtypes", "onnx")
 """Packages that come with the extra ``onnx`` (google holds protobuf)."""
 
+_OF_EXTRA_DASK: Final = ("h5py", "zarr")
+
 
 class CommandError(Exception):
     """What the user gave cannot be used; the message says what, why and what would do."""
+
+    status = 1
+    """Exit status of the command."""
 
 
 def message_of(error: Exception) -> str:
@@ -26,7 +31,10 @@ def message_of(error: Exception) -> str:
     text = printable(str(error))
     if isinstance(error, ModuleNotFoundError) and error.name is not None:
         package = error.name.partition(".")[0]
-        extra = "cli,onnx" if package in _OF_EXTRA_ONNX else "cli"
+        extra = "cli"
+        for name, packages in (("onnx", _OF_EXTRA_ONNX), ("dask", _OF_EXTRA_DASK)):
+            if package in packages:
+                extra = f"cli,{name}"
         return (
             f'{package} is needed, which is not installed; run: pip install "onnx-argmax[{extra}]"'
         )

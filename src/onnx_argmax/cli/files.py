@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays from ``.npy`` and ``.npz`` files, without pickles."""
+"""Arrays from ``.npy`` and ``.npz`` files, without pickles, and from stores."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from typing import Any, Final
 import numpy as np
 
 from onnx_argmax._files import file_size
+from onnx_argmax._linear_file import FileLayout
+from onnx_argmax._stores import npy_layout, opened_store, store_path
 from onnx_argmax.cli.errors import CommandError, message_of
 
 __all__ = [
     "FileArray",
-    "as_bfloat16",
+    "bfloat16_view",
     "names_in_npz",
     "read_npy",
     "read_npz",
@@ -38,38 +40,38 @@ _BFLOAT16: Final = np.dtype((np.uint16, {"bfloat16": (np.uint16, 0)}))
 """The disguise of bfloat16 that needs no ml_dtypes; see ``element_type_of_dtype``."""
 
 
-def read_source(source: str) -> FileArray:
-    """The array that ``FILE.npy``, ``FILE.npz`` (of one array) or ``FILE.npz:NAME`` names."""
+@contextmanager
+def read_source(source: str) -> Generator[Any]:
+    """The array that a SOURCE of the command names, as ``block_source`` takes it.
+
+    That of an archive (``FILE.npz`` of one array, ``FILE.npz:NAME``) is read into memory. All
+    others are opened meanwhile and not read yet: ``FILE.npy``, the folder of a Zarr array,
+    ``FILE.h5:DATASET``.
+    """
     path = Path(source)
     member = _MEMBER.fullmatch(source)
+    suffix = path.suffix.lower()
     if member is not None and not path.exists():
-        return _read_member(Path(member["file"]), member["member"])
-    file_size(path)
-    match path.suffix.lower():
-        case ".npy":
-            return read_npy(path)
-        case ".npz":
-            return _read_only_member(path)
-        case _:
-            raise CommandError(
-                f"{path}: the suffix says neither .npy nor .npz; allowed are FILE.npy, "
-                "FILE.npz with one array in it, and FILE.npz:NAME"
-            )
+        yield _read_member(Path(member["file"]), member["member"])
+    elif suffix == ".npz":
+        yield _read_only_member(path)
+    elif suffix == ".npy":
+        yield _layout_of_npy(path)
+    else:
+        _check_is_store(source)
+        with opened_store(source) as stored:
+            yield stored
 
 
 def source_path(source: str) -> Path:
-    """The file of what :func:`read_source` takes."""
+    """The file or folder of what :func:`read_source` takes."""
     member = _MEMBER.fullmatch(source)
-    return Path(source if member is None or Path(source).exists() else member["file"])
+    return store_path(source) if member is None or Path(source).exists() else Path(member["file"])
 
 
 def read_npy(path: Path) -> FileArray:
     """The array of a ``.npy`` file, read-only, mapped into memory and not read yet."""
-    file_size(path)
-    with path.open("rb") as file:
-        start = file.read(len(_NPY_MAGIC))
-    if start != _NPY_MAGIC:
-        raise CommandError(f"{path}: not a .npy file: {_what_starts_with(start)}")
+    _check_is_npy(path)
     with _readable(str(path)):
         # A plain view, or every result would be of NumPy's class for memory maps.
         return np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
@@ -87,20 +89,49 @@ def read_npz(path: Path, names: Collection[str]) -> dict[str, FileArray]:
         return {name: _load(path, archive, name) for name in names}
 
 
-def as_bfloat16(array: FileArray) -> FileArray:
-    """The two-byte items of an array taken as bfloat16, in place.
+def bfloat16_view(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """What to take two-byte items for, so that they are bfloat16.
 
     Raises
     ------
     CommandError
         When they are neither raw bytes, as NumPy saves bfloat16, nor uint16.
     """
-    dtype = array.dtype
     if dtype in (np.dtype("V2"), np.dtype(np.uint16)):
-        return array.view(_BFLOAT16)
+        return _BFLOAT16
     raise CommandError(
         f"--bfloat16: the items of the array are {dtype}; allowed are raw items of two bytes "
         "(|V2), as NumPy saves bfloat16, and uint16 in native byte order"
+    )
+
+
+def _check_is_npy(path: Path) -> None:
+    file_size(path)
+    with path.open("rb") as file:
+        start = file.read(len(_NPY_MAGIC))
+    if start != _NPY_MAGIC:
+        raise CommandError(f"{path}: not a .npy file: {_what_starts_with(start)}")
+
+
+def _layout_of_npy(path: Path) -> FileLayout:
+    _check_is_npy(path)
+    with _readable(str(path)):
+        layout = npy_layout(path)
+        np.empty((0, *layout.shape), layout.dtype)  # refuses lengths that no array can have
+    return layout
+
+
+def _check_is_store(source: str) -> None:
+    path = store_path(source)
+    # A folder says by its files what it is; of a file whose suffix lets a dataset be named too,
+    # HDF5 says what is wrong with it.
+    if path.is_dir() or store_path(f"{path}:NAME") == path:
+        return
+    file_size(path)
+    raise CommandError(
+        f"{path}: the suffix says neither .npy nor .npz nor HDF5 (.h5, .hdf5, .he5, .nc), and it "
+        "is no folder; allowed are FILE.npy, FILE.npz with one array in it, FILE.npz:NAME, "
+        "FILE.h5:DATASET and the folder of a Zarr array"
     )
 
 
@@ -178,7 +209,7 @@ def _unreadable(where: str, error: Exception) -> CommandError:
             f"{where} is pickled Python objects, which can run code when they are read, and is "
             "refused; save it with a numeric dtype: numpy.save(file, array.astype(...))"
         )
-    return CommandError(f"{where} is truncated or damaged: {reason}")
+    return CommandError(f"{where} is truncated or damaged: {reason.removeprefix(f'{where}: ')}")
 
 
 def _what_starts_with(start: bytes) -> str:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results to ``.npy`` and ``.npz`` files: written beside, then renamed."""
+"""Results to ``.npy`` and ``.npz`` files: written beside, then renamed.
+
+Both paths of a result are here: where it goes, and where it lies until it is whole.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,17 @@ from typing import IO, Any, Final
 
 import numpy as np
 
+from onnx_argmax._stores import opened_store
 from onnx_argmax.cli.errors import CommandError
 
-__all__ = ["check_writable", "write_npy", "write_npz"]
+__all__ = [
+    "beside",
+    "check_writable",
+    "permissions_of",
+    "replaced_by",
+    "write_npy",
+    "write_npz",
+]
 
 _Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -31,26 +42,29 @@ def check_writable(path: Path, *, keep: Iterable[Path]) -> None:
     path : Path
         Where the result will go.
     keep : iterable of Path
-        Files that are read, which the result must not replace.
+        Files and folders that are read, which the result must not replace or lie in.
 
     Raises
     ------
     CommandError
         When the folder is missing or takes no new file, when the path is a folder, a device
-        or a read-only file, or one of the files to keep.
+        or a read-only file, one of the files to keep, or within a folder of these.
     """
-    target = _target(path)
+    target = replaced_by(path)
     if target.is_symlink():
         raise CommandError(f"--output: {path}: a symbolic link that leads to itself")
-    if target in {_target(other) for other in keep}:
+    inputs = [replaced_by(other) for other in keep]
+    if any(target == other or target in other.parents for other in inputs):
         raise CommandError(f"--output: {path}: this is an input, which the result would replace")
     if not target.parent.is_dir():
         raise CommandError(f"--output: {path}: no such folder: {target.parent}")
-    if target.exists() and not target.is_file():
-        raise CommandError(f"--output: {path}: there is something else there than a file")
-    if target.exists() and not os.access(target, os.W_OK):
-        raise CommandError(f"--output: {path}: the file there is read-only")
-    trial = _beside(target)
+    if any(other in target.parents for other in inputs):
+        raise CommandError(
+            f"--output: {path}: this is within the folder of the input, which is only read"
+        )
+    if target.exists():
+        _check_replaceable(path, target)
+    trial = beside(target)
     try:
         trial.touch(exist_ok=False)
         trial.unlink()
@@ -60,13 +74,38 @@ def check_writable(path: Path, *, keep: Iterable[Path]) -> None:
         ) from error
 
 
+def _check_replaceable(path: Path, target: Path) -> None:
+    if path.suffix.lower() == ".zarr":
+        _check_is_zarr_array(path, target)
+    elif not target.is_file():
+        raise CommandError(f"--output: {path}: there is something else there than a file")
+    if not os.access(target, os.W_OK):
+        raise CommandError(f"--output: {path}: the {_kind(target)} there is read-only")
+
+
+def _check_is_zarr_array(path: Path, target: Path) -> None:
+    try:
+        if not target.is_dir():
+            raise NotADirectoryError(target)
+        with opened_store(target):
+            pass
+    except (OSError, ValueError) as error:
+        raise CommandError(
+            f"--output: {path}: there is something else there than a Zarr array"
+        ) from error
+
+
+def _kind(target: Path) -> str:
+    return "folder" if target.is_dir() else "file"
+
+
 def write_npy(path: Path, array: _Array) -> None:
     """Write one array to a ``.npy`` file."""
     _replace(path, lambda file: _write_array(file, array))
 
 
-def write_npz(path: Path, arrays: Mapping[str, _Array]) -> None:
-    """Write arrays to a ``.npz`` file.
+def write_npz(path: Path, arrays: Mapping[str, _Array], part: Path | None = None) -> None:
+    """Write arrays to a ``.npz`` file, which is ``part`` until it is whole.
 
     ``numpy.savez`` takes the names as Python arguments, among which ``file`` is its own; here
     any name that a zip archive can hold will do.
@@ -79,7 +118,7 @@ def write_npz(path: Path, arrays: Mapping[str, _Array]) -> None:
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     _write_array(member, array)
 
-    _replace(path, write)
+    _replace(path, write, part)
 
 
 def _write_array(file: IO[bytes], array: _Array) -> None:
@@ -91,15 +130,18 @@ def _write_array(file: IO[bytes], array: _Array) -> None:
     np.lib.format.write_array(file, np.asanyarray(plain), allow_pickle=False)
 
 
-def _replace(path: Path, write: Callable[[IO[bytes]], None]) -> None:
+def _replace(path: Path, write: Callable[[IO[bytes]], None], part: Path | None = None) -> None:
     """Write a file that takes its name only when it is whole."""
-    target = _target(path)
-    part = _beside(target)
+    target = replaced_by(path)
+    part = part or beside(target)
     try:
-        with part.open("xb") as file:
+        with part.open("wb") as file:
             write(file)
-        if target.exists():
-            part.chmod(stat.S_IMODE(target.stat().st_mode))
+            file.flush()
+            os.fsync(file.fileno())
+        mode = permissions_of(target)
+        if mode is not None:
+            part.chmod(mode)
         part.replace(target)
     except OSError as error:
         # NumPy's own error has no number, and says only how much it could write.
@@ -109,11 +151,18 @@ def _replace(path: Path, write: Callable[[IO[bytes]], None]) -> None:
         part.unlink(missing_ok=True)
 
 
-def _target(path: Path) -> Path:
-    """The file to replace, so that a link stays a link. Of links that lead to themselves
-    ``Path.resolve`` has no answer in some versions of Python; this one is a link then."""
+def replaced_by(path: Path) -> Path:
+    """The file or folder that a result of this path takes the place of, so that a link stays a
+    link. Of links that lead to themselves ``Path.resolve`` has no answer in some versions of
+    Python; this one is a link then."""
     return Path(os.path.realpath(path))
 
 
-def _beside(target: Path) -> Path:
+def permissions_of(target: Path) -> int | None:
+    """Those of what is replaced, which the result gets; None where nothing is."""
+    return stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+
+
+def beside(target: Path) -> Path:
+    """Where a result lies until it is whole: in the same folder, under a name that nobody has."""
     return target.with_name(f".{secrets.token_hex(8)}.part")
