@@ -30,9 +30,9 @@ _LEAST_BLOCK_BYTES: Final = 64 << 10
 """Below this, the time that a block takes is not spent on its elements."""
 
 _LEAST_ALONG_AXIS: Final = 128
-"""Elements along the reduced axis between two merges, where a block can have so many: where there
-are 2 million positions of float16, 32 take 1.6 of the time to read the file, 128 take 1.4. The runs
-of a block get shorter by it, which costs more from there on."""
+"""Elements along the reduced axis between two merges, where a block can have so many. Two million
+positions of float16: with 32 it takes 1.6 of the time to read the file, with 128 1.4. The runs of a
+block get shorter by it, and with more that costs more."""
 
 _WORKER_BYTES: Final = 768 << 10
 """A thread: its stack and what the core keeps for it."""
