@@ -31,8 +31,8 @@ _LEAST_BLOCK_BYTES: Final = 64 << 10
 
 _LEAST_ALONG_AXIS: Final = 128
 """Elements along the reduced axis between two merges, where a block can have so many. Two million
-positions of float16: with 32 it takes 1.6 of the time to read the file, with 128 1.4. The runs of a
-block get shorter by it, and with more that costs more."""
+positions of float16: with 32 it takes 1.6 of the time to read the file, with 128 1.4. A block's
+runs get shorter by it, and with more that costs more."""
 
 _WORKER_BYTES: Final = 768 << 10
 """A thread: its stack and what the core keeps for it."""
