@@ -19,7 +19,7 @@ from onnx_argmax._element_types import ElementType
 from onnx_argmax._memory_size import size_text
 from onnx_argmax._reductions import Reduction
 
-__all__ = ["Block", "BlockPlan", "Needs", "make_plan", "plan_of"]
+__all__ = ["Block", "BlockPlan", "Needs", "TooLittleMemoryError", "make_plan", "plan_of"]
 
 _BLOCK_BYTES: Final = 8 << 20
 """What the workers hold stays in a cache, from which the core reads it. A file of 4 GiB in the
@@ -36,6 +36,14 @@ runs get shorter by it, and with more that costs more."""
 
 _WORKER_BYTES: Final = 768 << 10
 """A thread: its stack and what the core keeps for it."""
+
+
+class TooLittleMemoryError(ValueError):
+    """A memory limit below the least that works, which is ``least_bytes``."""
+
+    def __init__(self, message: str, least_bytes: int) -> None:
+        super().__init__(message)
+        self.least_bytes = least_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +180,7 @@ def plan_of(
 
     Raises
     ------
-    ValueError
+    TooLittleMemoryError
         When the least that works is more; the message says how much that is.
     """
 
@@ -201,7 +209,7 @@ def make_plan(needs: Needs, memory_limit: int, taken_bytes: int = 0) -> BlockPla
 
     Raises
     ------
-    ValueError
+    TooLittleMemoryError
         When the least that works is more; the message says how much that is.
     """
     largest = needs.element_bytes * math.prod(needs.chunk)
@@ -220,9 +228,10 @@ def make_plan(needs: Needs, memory_limit: int, taken_bytes: int = 0) -> BlockPla
             return BlockPlan(needs, lengths, min(workers, plan.blocks))
         least = memory if least is None else min(least, memory)
     what = "an array" if max(needs.chunk, default=1) == 1 else f"chunks of {needs.chunk} in one"
-    raise ValueError(
+    raise TooLittleMemoryError(
         f"memory_limit: {size_text(memory_limit)} is too little for {what} of shape "
-        f"{needs.shape}; the least that works is {size_text(least or 0)}"
+        f"{needs.shape}; the least that works is {size_text(least or 0)}",
+        least or 0,
     )
 
 

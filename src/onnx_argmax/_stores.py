@@ -99,6 +99,10 @@ def npy_layout(path: Path) -> FileLayout:
             f"{path}: it holds pickled Python objects, which can run code when they are read, and "
             "is refused; save it with a numeric dtype: numpy.save(file, array.astype(...))"
         )
+    try:
+        np.empty((0, *shape), dtype)  # refuses lengths that no array can have
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path}: damaged: no array has shape {shape}: {error}") from error
     layout = FileLayout.dense(path, offset, shape, dtype, fortran=fortran)
     needed = layout.extent()[1]
     if size < needed:
