@@ -6,7 +6,8 @@
 The arguments are the command that starts the runner (runner.cc). The cases are those of the
 contract that give an answer, then every type in every layout with the shapes at which kernels
 change; each at every level of the machine, on 1, 2 and 7 threads, for the first and the last
-index. Expected answers come from the oracle, which needs the package installed here as well.
+index, as a result and as partial results. Expected answers come from the oracle, which needs the
+package installed here as well.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -45,6 +48,8 @@ SHAPES: Final = (
     ((4, 3, 2, 5), None),
 )
 THREADS: Final = (1, 2, 7)
+NO_KEYS: Final = -1
+"""In place of an index offset: the result alone, without keys."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,17 @@ def questions() -> Iterator[Question]:
         data = LAYOUTS[layout](random_elements(element_type, shape, seed))
         for last in (False, True):
             yield Question(f"{element_type}-{shape}-{layout}", data, axis, last)
+    for element_type in ALL_TYPES:
+        row = random_elements(element_type, (40,), 0)
+        wide = random_elements(element_type, (9, 20_000), 0)  # tiles as wide as they get
+        for name, data, axes in (
+            ("one row", np.broadcast_to(row, (9, 40)), (0, 1, None)),
+            ("one column", np.broadcast_to(row[:, None], (40, 9)), (0, 1, None)),
+            ("one element", np.broadcast_to(row[:1], (5, 6, 7)), (1, None)),
+            ("wide", wide, (0,)),
+        ):
+            for axis, last in itertools.product(axes, (False, True)):
+                yield Question(f"{element_type}-{name}-axis {axis}", data, axis, last)
 
 
 def memory_of(data: Array) -> tuple[bytes, int]:
@@ -76,7 +92,12 @@ def memory_of(data: Array) -> tuple[bytes, int]:
     return ctypes.string_at(data.ctypes.data + low, high - low + data.itemsize), -low
 
 
-def request(question: Question, level: int, threads: int) -> bytes:
+def partial_offset(question: Question) -> int:
+    """Where indices of partial results begin: those of the last elements have 8 bytes."""
+    return 2**40 + 3 if question.select_last_index else 1_000_003
+
+
+def request(question: Question, level: int, threads: int, index_offset: int) -> bytes:
     data = question.data
     element_type = element_type_of_dtype(data.dtype)
     assert element_type is not None
@@ -89,7 +110,8 @@ def request(question: Question, level: int, threads: int) -> bytes:
         axis,
         int(question.select_last_index),
         threads,
-        8,
+        4 if 0 <= index_offset < 2**31 else 8,
+        index_offset,
         data.ndim,
         *data.shape,
         *data.strides,
@@ -114,14 +136,17 @@ def main(command: list[str]) -> int:
             expected = fast_argmax(
                 question.data, question.axis, True, question.select_last_index
             ).ravel()
-            for level, threads in itertools.product(range(len(levels)), THREADS):
-                runner.stdin.write(request(question, level, threads))
+            for level, threads, offset in itertools.product(
+                range(len(levels)), THREADS, (NO_KEYS, partial_offset(question))
+            ):
+                runner.stdin.write(request(question, level, threads, offset))
                 runner.stdin.flush()
                 line = runner.stdout.readline()
                 asked += 1
-                if not line or line.split() != [str(i).encode() for i in expected]:
+                if line.split() != [str(i + max(offset, 0)).encode() for i in expected]:
                     wrong += 1
-                    print(f"wrong: {question.name}, {levels[level]}, {threads} threads: {line!r}")
+                    setting = f"{levels[level]}, {threads} threads, index offset {offset}"
+                    print(f"wrong: {question.name}, {setting}: {line!r}")
                 if not line:
                     return 1
         runner.stdin.close()
