@@ -11,10 +11,15 @@ import sys
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
+from unittest import mock
 
 from onnx_argmax.cli import main
 
 __all__ = ["DIGITS", "Outcome", "in_process", "in_shell", "in_this_process", "python"]
+
+_RESIDENT_BYTES: Final = 64 << 20
+"""About what a process of the command alone holds as its work begins."""
 
 DIGITS = Path(__file__).resolve().parent.parent / "examples" / "digits"
 
@@ -46,6 +51,8 @@ def in_this_process(*arguments: str | Path) -> Outcome:
     """Run the command by its function, on a terminal 100 characters wide."""
     out, err = io.StringIO(), io.StringIO()
     with (
+        # What pytest's process holds besides, which comes to more than --memory allows.
+        mock.patch("onnx_argmax.cli.array.resident_bytes", return_value=_RESIDENT_BYTES),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
         _environment(COLUMNS="100"),
