@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,8 @@ from hypothesis import strategies as st
 
 from layouts import byte_swapped
 from onnx_argmax import outofcore
-from onnx_argmax._block_sources import MemorySource
+from onnx_argmax._block_plan import Block, BlockPlan, Needs
+from onnx_argmax._block_sources import FileSource, MemorySource, block_source
 from onnx_argmax._element_types import ElementType
 from oracle import Array, fast_argmax, oracle_argmax
 from samples import ALL_TYPES, from_bits, random_elements, type_id, type_named
@@ -138,6 +140,57 @@ def test_every_element_is_read_once() -> None:
                     assert part.start % chunk == 0
                     assert part.stop % chunk == 0 or part.stop == whole
         assert (times == 1).all()
+
+
+@pytest.mark.parametrize("chunks", [None, (3, 4, 2)])
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_blocks_come_tile_by_tile_in_the_order_of_storage(
+    order: tuple[int, ...], chunks: tuple[int, ...] | None
+) -> None:
+    """So that few tiles are open at once, and a disk goes forward."""
+    shape = (8, 9, 10)
+    for axis, lengths in itertools.product((0, 1, 2, None), ((3, 4, 2), (8, 1, 5), (1, 9, 10))):
+        needs = Needs(
+            shape=shape,
+            axis=axis,
+            order=order,
+            chunk=chunks or (1, 1, 1),
+            element_bytes=4,
+            partial_bytes=8,
+            result_bytes=8,
+            memory_bytes=math.prod,
+            workers=2,
+        )
+        plan = BlockPlan(needs, lengths, 2)
+        blocks = [plan.block(number) for number in range(plan.blocks)]
+        assert [block.tile for block in blocks] == sorted(block.tile for block in blocks)
+        assert {block.tile for block in blocks} == set(range(plan.tiles))
+
+        def place(block: Block, kept: bool, of: Needs = needs) -> list[int]:
+            return [block.box[a].start for a in of.order if of.is_reduced(a) is not kept]
+
+        places = [(place(block, True), place(block, False)) for block in blocks]
+        assert places == sorted(places)
+        times = np.zeros(shape, int)
+        for block in blocks:
+            times[block.box] += 1
+            tile = plan.tile_box(block.tile)
+            assert all(
+                t.start <= b.start < b.stop <= t.stop for t, b in zip(tile, block.box, strict=True)
+            )
+        assert (times == 1).all()
+
+
+@pytest.mark.parametrize("name", [n for n in SOURCES if n.startswith(("memmap", "view"))])
+def test_maps_are_read_past_the_map(name: str, tmp_path: Path) -> None:
+    """Whatever view of one: a page that it shows would count as memory."""
+    data = random_elements(type_named("int16"), (5, 6), 0)
+    with SOURCES[name](tmp_path, data) as source:
+        found, _ = block_source(source)
+        try:
+            assert isinstance(found, MemorySource if "gone" in name else FileSource)
+        finally:
+            found.close()
 
 
 def test_ties_across_blocks_and_tiles() -> None:

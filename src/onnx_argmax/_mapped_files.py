@@ -24,10 +24,11 @@ _PAGEOUT: Final = 21
 def map_behind(array: _Array) -> Any:
     """The ``numpy.memmap`` that an array is, or is a view of; None where there is none."""
     base: Any = array
-    while isinstance(base, np.ndarray):
+    while base is not None:
         if isinstance(base, np.memmap) and isinstance(base.base, mmap.mmap):
             return base
-        base = base.base
+        # Between views stand objects of NumPy's own: as_strided's, for example.
+        base = base.obj if isinstance(base, memoryview) else getattr(base, "base", None)
     return None
 
 
