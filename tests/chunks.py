@@ -15,8 +15,17 @@ from onnx_argmax._arrays import source
 from onnx_argmax._element_types import ElementType, element_type_of_dtype
 from onnx_argmax._partial import Partials, merge, nothing, partial_dtype, partials_of
 from oracle import Array
+from strategies import arrays, element_types, elements, laid_out
 
-__all__ = ["Box", "Reduction", "block_of", "chunkings", "offset_of", "reductions"]
+__all__ = [
+    "Box",
+    "Reduction",
+    "block_of",
+    "chunked_arrays",
+    "chunkings",
+    "offset_of",
+    "reductions",
+]
 
 Box: TypeAlias = tuple[slice, ...]
 """A slice for each axis, with begin and end."""
@@ -96,6 +105,17 @@ def reductions(data: Array) -> st.SearchStrategy[Reduction]:
     return st.builds(Reduction, st.just(element_type), st.just(data.shape), axis, st.booleans())
 
 
+@st.composite
+def chunked_arrays(draw: st.DrawFn) -> Array:
+    """Arrays as the other strategies draw them, most of them large enough to be cut."""
+    if draw(st.integers(0, 3)) == 0:
+        return draw(arrays())
+    rank = draw(st.integers(1, 4))
+    side = st.integers(1, {1: 100, 2: 12, 3: 6, 4: 4}[rank])
+    shape = tuple(draw(st.lists(side, min_size=rank, max_size=rank)))
+    return draw(laid_out(draw(elements(draw(element_types()), shape))))
+
+
 def chunkings(shape: tuple[int, ...]) -> st.SearchStrategy[list[Box]]:
     """Boxes in any order that together are an array of this shape, empty ones among them."""
     whole = tuple(slice(0, length) for length in shape)
@@ -108,11 +128,12 @@ def _grids(draw: st.DrawFn, shape: tuple[int, ...]) -> list[Box]:
     parts: list[list[slice]] = []
     boxes = 1
     for length in shape:
-        most = max(1, 24 // boxes)
+        most = 24 // boxes
         if length <= most and draw(st.booleans()):
             cuts = list(range(1, length))
         else:
-            cuts = sorted(draw(st.lists(st.integers(0, length), max_size=min(most - 1, 4))))
+            places = st.lists(st.integers(0, length), min_size=min(1, most - 1), max_size=4)
+            cuts = sorted(draw(places)[: most - 1])
         parts.append([slice(*edges) for edges in itertools.pairwise([0, *cuts, length])])
         boxes *= len(parts[-1])
     return list(itertools.product(*parts))
@@ -122,11 +143,12 @@ def _grids(draw: st.DrawFn, shape: tuple[int, ...]) -> list[Box]:
 def _cut_apart(draw: st.DrawFn, whole: Box) -> list[Box]:
     """One box after the other is cut in two, so that borders need not meet."""
     boxes = [whole]
-    for _ in range(draw(st.integers(0, 8)) if whole else 0):
+    for _ in range(draw(st.sampled_from([1, 2, 3, 5, 8])) if whole else 0):
         box = boxes.pop(draw(st.integers(0, len(boxes) - 1)))
         axis = draw(st.integers(0, len(box) - 1))
         begin, end = box[axis].start, box[axis].stop
-        cut = draw(st.integers(begin, end))
+        middle = (begin + end) // 2
+        cut = draw(st.one_of(st.just(middle), st.integers(begin, end)))
         for part in (slice(begin, cut), slice(cut, end)):
             boxes.append((*box[:axis], part, *box[axis + 1 :]))
     return boxes

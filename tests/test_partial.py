@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
 from arrangements import ARRANGEMENTS
-from chunks import Box, Reduction, block_of, chunkings, offset_of, reductions
+from chunks import Box, Reduction, block_of, chunked_arrays, chunkings, offset_of, reductions
 from layouts import LAYOUTS, byte_swapped
 from machine import LEVELS, SETTINGS, Setting, every_setting, running
 from onnx_argmax import _native
@@ -34,7 +34,7 @@ from samples import (
     type_id,
     type_named,
 )
-from strategies import arrays, element_types, elements, laid_out, shapes
+from strategies import element_types, elements, laid_out, shapes
 from test_kernels import few_lengths, lines_and_answers
 
 GAP = b"\x55"
@@ -55,7 +55,7 @@ def expected_index(data: Array, reduction: Reduction) -> Array:
 # Any chunks, in any order, as any tree.
 
 
-@given(st.data(), arrays())
+@given(st.data(), chunked_arrays())
 def test_chunks_merged_in_any_order(draws: st.DataObject, data: Array) -> None:
     reduction = draws.draw(reductions(data), "reduction")
     boxes = draws.draw(chunkings(data.shape), "boxes")
@@ -97,7 +97,7 @@ def check_any_order(
     assert [block.tobytes() for block in blocks] == before
 
 
-@given(st.data(), arrays(), st.randoms(use_true_random=False))
+@given(st.data(), chunked_arrays(), st.randoms(use_true_random=False))
 def test_chunks_merged_in_any_tree(draws: st.DataObject, data: Array, random: Any) -> None:
     reduction = draws.draw(reductions(data), "reduction")
     trees: list[Partials] = []
