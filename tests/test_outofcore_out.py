@@ -200,7 +200,8 @@ def _linked(path: Path) -> Array:
 def test_overlap(tmp_path: Path) -> None:
     for name, data, out in overlapping(tmp_path):
         before = out.tobytes()
-        with pytest.raises(ValueError, match="out: its memory overlaps"):
+        # In blocks so small that none overlaps its own part of the result.
+        with small_blocks(8, 1), pytest.raises(ValueError, match="out: its memory overlaps"):
             outofcore.argmax(data, 0, out=out)
         assert out.tobytes() == before, name
 
@@ -230,6 +231,20 @@ def test_a_store_does_not_take_its_own_reduction(tmp_path: Path) -> None:
             outofcore.argmax(file["data"], out=file["data"])
         assert (file["data"][...] == 5).all()
     assert (made[...] == 5).all()
+
+
+def test_chunks_of_a_store_count_to_the_memory(tmp_path: Path) -> None:
+    """They are read, changed and written whole, however small the blocks."""
+    zarr = pytest.importorskip("zarr", minversion="3", reason="zarr is not installed")
+    length = 1 << 22
+    out = zarr.create_array(
+        tmp_path / "out.zarr", shape=(length,), chunks=(length // 2,), dtype="int64"
+    )
+    data = np.zeros((1, length), np.int8)
+    with pytest.raises(ValueError, match="the least that works is") as caught:
+        outofcore.argmax(data, 0, False, out=out, memory_limit="64 MiB")
+    least = str(caught.value).rpartition(" is ")[2]
+    outofcore.argmax(data, 0, False, out=out, memory_limit=least)
 
 
 # What fails while it is written.

@@ -39,7 +39,7 @@ _COPIES: Final = {"zarr": 7, "h5py": 5}
 """How often a box is in memory at most as one of these libraries reads it. At once there are 3 of
 Zarr and 2 of HDF5: compressed, decompressed, put together. What is freed stays with the process
 for a while: the allocator keeps what is smaller than the largest that was freed, a heap for each
-thread, and Zarr decompresses in threads of its own. Measured are up to 6.9 and 4.8, with chunks of
+thread, and Zarr decompresses in threads of its own. Measured are up to 6.8 and 4.7, with chunks of
 1 to 16 MiB that compress well or not at all."""
 
 _COPIES_ELSEWHERE: Final = 3
