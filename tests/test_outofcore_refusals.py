@@ -380,3 +380,39 @@ def test_the_result_and_its_way_count() -> None:
         outofcore.argmax(data, 0, memory_limit="23 MiB")
     least = str(caught.value).rpartition(" is ")[2]
     assert outofcore.argmax(data, 0, memory_limit=least).shape == data.shape
+
+
+def test_slices_with_masks() -> None:
+    """As those of netCDF4's variables are."""
+    data = np.array([[1, -999, 9e36]], np.float32)
+    masked = np.ma.masked_equal(data, np.float32(9e36))
+
+    class Variable(Sliced):
+        def __getitem__(self, box: Any) -> Any:
+            return masked[box]
+
+    refused(Variable(data), TypeError, "a masked array is not taken")
+
+
+def test_items_that_are_arrays(tmp_path: Path) -> None:
+    header = {"descr": ("<f4", (2,)), "fortran_order": False, "shape": (3,)}
+    path = tmp_path / "odd.npy"
+    with path.open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, header)
+        file.write(bytes(24))
+    refused(path, TypeError, "its items are arrays themselves")
+
+
+def test_more_threads_than_any_machine_has() -> None:
+    assert outofcore.argmax(np.eye(5), 1, False, threads=10**12).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_out_that_is_the_source_by_another_path(tmp_path: Path) -> None:
+    zarr = pytest.importorskip("zarr", reason="zarr is not installed")
+    stored = zarr.create_array(str(tmp_path / "a.zarr"), shape=(5, 1), chunks=(2, 1), dtype="i8")
+    stored[:] = 7
+    (tmp_path / "b.zarr").symlink_to(tmp_path / "a.zarr")
+    out = zarr.open_array(str(tmp_path / "b.zarr"), mode="r+")
+    with pytest.raises(ValueError, match=r"out: its memory overlaps"):
+        outofcore.argmax(stored, axis=1, out=out)
+    assert (stored[:] == 7).all()

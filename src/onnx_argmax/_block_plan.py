@@ -34,6 +34,9 @@ _LEAST_ALONG_AXIS: Final = 128
 positions of float16: with 32 it takes 1.6 of the time to read the file, with 128 1.4. A block's
 runs get shorter by it, and with more that costs more."""
 
+_MOST_WORKERS: Final = 256
+"""A number of threads beyond any machine's use would only take time and memory to plan."""
+
 _WORKER_BYTES: Final = 768 << 10
 """A thread: its stack and what the core keeps for it."""
 
@@ -197,7 +200,7 @@ def plan_of(
         result_bytes=reduction.result_dtype.itemsize,
         memory_bytes=source.memory_bytes,
         writing_bytes=writing_bytes,
-        workers=max(threads, 2),
+        workers=min(max(threads, 2), _MOST_WORKERS),
     )
     return make_plan(needs, memory_limit, result_bytes)
 
