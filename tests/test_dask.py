@@ -21,6 +21,7 @@ import onnx_argmax
 from layouts import byte_swapped
 from onnx_argmax.dask import argmax
 from oracle import Array, fast_argmax, oracle_argmax
+from programs import run_program
 from samples import ALL_TYPES, random_elements, type_id
 from strategies import arrays
 
@@ -167,9 +168,33 @@ def test_tasks_for_each_chunk() -> None:
     assert len(dict(result.__dask_graph__())) == 64 + 64 + merges
     (whole,) = dask.optimize(argmax(chunked, 1))
     assert len(dict(whole.__dask_graph__())) == 64 + 64
+    assert len(argmax(chunked, 1).dask) == len(chunked.dask) + 64  # and no partial results
 
 
-def test_few_chunks_are_held_at_once() -> None:
+def test_only_what_is_asked_for_is_computed() -> None:
+    made: list[tuple[int, ...]] = []
+
+    def block(block_id: tuple[int, ...]) -> Array:
+        made.append(block_id)
+        return np.full((2, 2), sum(block_id))
+
+    blocks = da.map_blocks(block, meta=np.empty((0, 0), np.int64), chunks=((2,) * 3, (2,) * 4))
+    assert argmax(blocks, 0)[0, 5].compute() == 4
+    assert sorted(made) == [(0, 2), (1, 2), (2, 2)]
+
+
+def test_keys_that_look_like_what_tasks_hold() -> None:
+    """Dask takes any value of a task for a key, where a task of that name exists."""
+    names = [0, 1, 2, "axis", "merged", "result_of_block", "partials_of_block", "int64", "0.1.0"]
+    graph: dict[Any, Any] = dict.fromkeys(names, "not this")
+    graph |= {("data", i): np.array([i, 9 - i]) for i in range(9)}
+    data = da.Array(graph, "data", ((2,) * 9,), dtype=np.int64)
+    assert argmax(data, 0, keepdims=False).compute() == 1
+    assert argmax(data[:2], 0, keepdims=False).compute() == 1
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_few_chunks_are_held_at_once(together: bool) -> None:
     alive: set[int] = set()
     most = [0]
     lock = threading.Lock()
@@ -183,8 +208,9 @@ def test_few_chunks_are_held_at_once() -> None:
         return array
 
     blocks = da.map_blocks(made, dtype=np.float32, chunks=((1,) * 200, (50,)))
-    result = argmax(blocks, 0, keepdims=False).compute(scheduler="threads", num_workers=4)
-    assert np.array_equal(result, np.full(50, 199))
+    asked = [argmax(blocks, 0, keepdims=False), *([blocks.max(0)] if together else [])]
+    for result in dask.compute(*asked, scheduler="threads", num_workers=4):
+        assert np.array_equal(result, np.full(50, 199))
     assert most[0] <= 40
 
 
@@ -195,6 +221,40 @@ def test_narrow_results_and_threads() -> None:
     _same(argmax(chunked, 1, dtype="int16", threads=3), fast_argmax(data, 1).astype(np.int16))
     with pytest.raises(ValueError, match=r"dtype: uint8 numbers at most 256 .* has 300"):
         argmax(chunked, 1, dtype=np.uint8)
+
+
+def test_a_task_starts_no_threads_unless_it_is_told_to() -> None:
+    run_program(
+        """
+        import os
+        import dask.array as da
+        import onnx_argmax
+        from onnx_argmax import _native
+
+        _native.set_grain_bytes(1)  # any work is worth another thread
+        onnx_argmax.set_num_threads(5)
+        data = da.ones((64, 1000), chunks=(8, 500))
+        threads = lambda: len(os.listdir("/proc/self/task"))
+        before = threads()
+        for axis in (0, 1, None):
+            onnx_argmax.argmax(data, axis).compute(scheduler="synchronous")
+        assert threads() == before
+        onnx_argmax.argmax(data, 0, threads=3).compute(scheduler="synchronous")
+        assert threads() == before + 2
+        """
+    )
+
+
+def test_dask_says_how_many_are_merged() -> None:
+    chunked = da.ones(9, chunks=1)
+    with dask.config.set(split_every=3):
+        result = argmax(chunked)
+    assert result.name == argmax(chunked, split_every=3).name != argmax(chunked).name
+    with (
+        dask.config.set(split_every={0: 3}),
+        pytest.raises(TypeError, match=r"split_every: an integer is needed, got \{0: 3\}"),
+    ):
+        argmax(chunked)
 
 
 @pytest.mark.parametrize(
@@ -223,8 +283,45 @@ def test_what_is_no_array_of_ours() -> None:
     masked = da.ma.masked_array(da.ones(3), [False, True, False])
     with pytest.raises(TypeError, match=r"MaskedArray.*dask\.array\.ma\.filled"):
         argmax(masked)
+    foreign = da.Array({("odd", 0): None}, "odd", ((3,),), meta=_Foreign())
+    with pytest.raises(TypeError, match=r"blocks are cupy\.Foreign.*map_blocks\(cupy\.asnumpy\)"):
+        argmax(foreign)
     with pytest.raises(ValueError, match="length 0"):
         argmax(da.ones((2, 0)), 1)
+
+
+class _Foreign:
+    """Looks like an array of a library for devices."""
+
+    __module__ = "cupy"
+    __qualname__ = "Foreign"
+    shape, ndim, dtype = (0,), 1, np.dtype(np.float32)
+
+    def __array_function__(self, *arguments: Any) -> Any:
+        raise AssertionError("it was computed with")
+
+    def __getitem__(self, item: Any) -> Any:
+        return self
+
+
+def test_query_planning_is_refused() -> None:
+    run_program(
+        """
+        import dask
+        dask.config.set({"array.query-planning": True})
+        try:
+            import dask.array as da
+        except ImportError:  # before Dask 2025.1 that was another package
+            raise SystemExit
+        from onnx_argmax import argmax
+        try:
+            argmax(da.ones(3))
+        except TypeError as error:
+            assert "query planning" in str(error) and "False" in str(error), error
+        else:
+            raise AssertionError("taken")
+        """
+    )
 
 
 def test_unknown_chunk_sizes() -> None:
@@ -251,6 +348,23 @@ def test_a_block_that_is_not_what_was_declared(block: Any, words: str) -> None:
     odd = da.Array(graph, "odd", chunks=((2, 2), (3,)), dtype=np.float32)
     with pytest.raises((TypeError, ValueError), match=words):
         argmax(odd).compute()
+
+
+def test_blocks_in_other_forms_of_what_was_declared() -> None:
+    whole = da.from_array(np.float32(3.0)[()], chunks=()) + 0
+    assert isinstance(whole.compute(), np.float32)  # a scalar in place of an array of rank 0
+    _same(argmax(whole), np.array(0))
+    graph = {("odd", i): byte_swapped(np.array([i, 300.0])) for i in range(2)}
+    swapped = da.Array(graph, "odd", ((2, 2),), dtype=np.float64)
+    _same(argmax(swapped), np.array([1]))
+
+
+def test_other_lazy_objects_are_not_computed_unasked() -> None:
+    lazy = dask.delayed(_refuse)()
+    with pytest.raises(
+        TypeError, match=r"this Delayed is lazy .* pass its values as a Dask array"
+    ):
+        onnx_argmax.argmax(lazy)
 
 
 def test_the_array_function_takes_dask_arrays() -> None:

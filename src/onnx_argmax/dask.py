@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator
 from typing import Any, Final
 
 import dask.array as da
@@ -18,14 +16,13 @@ from dask.highlevelgraph import HighLevelGraph
 
 from onnx_argmax._arguments import result_shape, thread_count
 from onnx_argmax._arrays import source
-from onnx_argmax._dask_tasks import Job, only_numpy, task
+from onnx_argmax._dask_graph import tasks_of
+from onnx_argmax._dask_tasks import Job, only_numpy
 from onnx_argmax._dask_workers import check_workers
 from onnx_argmax._element_types import ElementType
 from onnx_argmax._reductions import Reduction
 
 __all__ = ["argmax", "check_workers"]
-
-_Block = tuple[int, ...]
 
 _SPLIT_EVERY: Final = 4
 """As in Dask's own reductions."""
@@ -115,18 +112,18 @@ def argmax(
         reduction.result_dtype.name,
         thread_count(threads),
     )
-    most_merged = _split_every(split_every)
-    token = tokenize(data, job.text(), most_merged)
+    most_parts = _split_every(split_every)
+    token = tokenize(data, job.text(), most_parts)
     name = f"onnx-argmax-{token}"
-    tasks = _tasks(data, job, most_merged, token, name)
-    kept = result_shape(data.chunks, job.axis, job.keepdims)
-    chunks = tuple((1,) if sizes == 1 else sizes for sizes in kept)
+    tasks = tasks_of(job, data.name, data.chunks, name=name, token=token, split_every=most_parts)
     graph = HighLevelGraph.from_collections(
         name,
         tasks,
         dependencies=[data],  # pyright: ignore[reportArgumentType] - stricter than Dask's arrays
     )
-    return Array(graph, name, chunks, dtype=reduction.result_dtype)
+    kept = result_shape(data.chunks, job.axis, job.keepdims)
+    result_chunks = tuple((1,) if sizes == 1 else sizes for sizes in kept)
+    return Array(graph, name, result_chunks, dtype=reduction.result_dtype)
 
 
 def _element_type(data: Any) -> ElementType:
@@ -167,50 +164,3 @@ def _split_every(split_every: object) -> int:
     if split_every < 2:
         raise ValueError(f"split_every: at least 2 is needed, got {split_every}")
     return int(split_every)
-
-
-def _tasks(data: Array, job: Job, split_every: int, token: str, name: str) -> dict[Any, Any]:
-    """Tasks by key: a result block takes one block of the data, or a tree of partial results."""
-    chunks: tuple[tuple[int, ...], ...] = data.chunks
-    starts = [list(itertools.accumulate(sizes, initial=0)) for sizes in chunks]
-    text = job.text()
-    tasks: dict[Any, Any] = {}
-    for result, blocks in _lines(tuple(map(len, chunks)), job.axis, job.keepdims):
-        parts: list[Any] = []
-        for block in blocks:
-            taken = (data.name, *block)
-            shape = [sizes[i] for sizes, i in zip(chunks, block, strict=True)]
-            at: dict[str, Any] = {"place": block, "shape": shape}
-            if len(blocks) == 1:
-                tasks[(name, *result)] = task(text, "result_of_block", taken, **at)
-                continue
-            at["offset"] = [first[i] for first, i in zip(starts, block, strict=True)]
-            parts.append((f"onnx-argmax-block-{token}", *block))
-            tasks[parts[-1]] = task(text, "partials_of_block", taken, **at)
-        for level in itertools.count():
-            if len(parts) <= split_every:
-                break
-            groups = [parts[i : i + split_every] for i in range(0, len(parts), split_every)]
-            parts = []
-            for number, group in enumerate(groups):
-                if len(group) == 1:
-                    parts += group
-                    continue
-                parts.append((f"onnx-argmax-merge-{token}", *result, level, number))
-                tasks[parts[-1]] = task(text, "merged", group)
-        if parts:
-            tasks[(name, *result)] = task(text, "result_of_partials", parts)
-    return tasks
-
-
-def _lines(
-    counts: _Block, axis: int | None, keepdims: bool
-) -> Iterator[tuple[_Block, list[_Block]]]:
-    """Each block of the result, and the blocks of the data that it is made of, in their order."""
-    if axis is None or not counts:
-        blocks = list(itertools.product(*map(range, counts)))
-        yield (blocks[0] if keepdims else ()), blocks
-        return
-    for rest in itertools.product(*map(range, counts[:axis] + counts[axis + 1 :])):
-        blocks = [(*rest[:axis], i, *rest[axis:]) for i in range(counts[axis])]
-        yield (blocks[0] if keepdims else rest), blocks
