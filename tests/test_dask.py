@@ -6,10 +6,13 @@ from __future__ import annotations
 import itertools
 import math
 import pickle
+import sys
 import threading
+import types
 import weakref
 from typing import Any
 
+import cloudpickle
 import dask
 import dask.array as da
 import numpy as np
@@ -54,6 +57,40 @@ def test_every_type_and_axis(element_type: Any, swapped: bool) -> None:
     for axis, keepdims, last in itertools.product((0, 1, -1, None), (0, 1), (0, 1)):
         expected = oracle_argmax(data, axis, bool(keepdims), bool(last))
         _same(argmax(chunked, axis, keepdims, last), expected)
+
+
+def _cuts(length: int) -> list[tuple[int, ...]]:
+    """Every way to cut a length into parts."""
+    places = [
+        (0, *inner, length)
+        for n in range(length)
+        for inner in itertools.combinations(range(1, length), n)
+    ]
+    return [tuple(b - a for a, b in itertools.pairwise(ends)) for ends in places]
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, None])
+def test_chunks_of_every_shape_in_three_dimensions(axis: int | None) -> None:
+    data = np.random.default_rng(0).integers(0, 3, (2, 3, 4))
+    options = list(itertools.product((False, True), (False, True)))
+    expected = [oracle_argmax(data, axis, *option) for option in options]
+    shapes = list(itertools.product(*map(_cuts, data.shape)))
+    assert len(shapes) == 2 * 4 * 8
+    for chunks in shapes:
+        chunked = da.from_array(data, chunks=chunks)
+        results = dask.compute(*[argmax(chunked, axis, *option) for option in options])
+        for result, right in zip(results, expected, strict=True):
+            assert result.shape == right.shape, chunks
+            assert np.array_equal(result, right), chunks
+
+
+@pytest.mark.parametrize("axis", [0, None])
+def test_indices_beyond_what_four_bytes_number(axis: int | None) -> None:
+    before = np.broadcast_to(np.uint8(1), (2**31,))  # one byte of memory
+    graph = {("long", 0): (lambda: before,), ("long", 1): (lambda: np.array([1, 2, 2], "u1"),)}
+    chunked = da.Array(graph, "long", ((2**31, 3),), dtype=np.uint8)
+    assert argmax(chunked, axis, False).compute() == 2**31 + 1
+    assert argmax(chunked, axis, False, True).compute() == 2**31 + 2
 
 
 @st.composite
@@ -145,10 +182,39 @@ def test_keys_are_those_of_the_input_and_the_arguments() -> None:
     assert argmax(chunked() + 1).name not in names
 
 
-def test_it_can_be_pickled() -> None:
+def test_keys_are_the_same_in_another_process() -> None:
+    chunked = da.from_array(np.arange(12.0).reshape(3, 4), chunks=2, name="data")
+    printed = run_program(
+        """
+        import dask.array as da
+        import numpy as np
+        from onnx_argmax.dask import argmax
+
+        data = np.arange(12.0).reshape(3, 4)
+        print(argmax(da.from_array(data, chunks=2, name="data"), 1).name)
+        """
+    )
+    assert printed.stdout.strip() == argmax(chunked, 1).name
+
+
+@pytest.mark.parametrize("pickler", [pickle, cloudpickle], ids=["pickle", "cloudpickle"])
+def test_it_can_be_pickled(pickler: Any) -> None:
     data = np.arange(12.0).reshape(3, 4)
-    result = pickle.loads(pickle.dumps(argmax(da.from_array(data, chunks=2), 1)))
+    result = pickle.loads(pickler.dumps(argmax(da.from_array(data, chunks=2), 1)))
     _same(result, fast_argmax(data, 1))
+
+
+def test_a_graph_names_only_what_every_worker_has() -> None:
+    pickled = pickle.dumps(dict(argmax(da.ones((4, 4), chunks=2), 0).dask))
+    lacking = run_program(
+        f"""
+        import pickle, sys
+
+        sys.modules["onnx_argmax"] = None
+        assert len(pickle.loads({pickled!r})) > 4
+        """
+    )
+    assert not lacking.stderr
 
 
 @pytest.mark.parametrize("scheduler", ["threads", "synchronous", "processes"])
@@ -193,8 +259,9 @@ def test_keys_that_look_like_what_tasks_hold() -> None:
     assert argmax(data[:2], 0, keepdims=False).compute() == 1
 
 
+@pytest.mark.parametrize("axis", [0, -1])
 @pytest.mark.parametrize("together", [False, True])
-def test_few_chunks_are_held_at_once(together: bool) -> None:
+def test_few_chunks_are_held_at_once(together: bool, axis: int) -> None:
     alive: set[int] = set()
     most = [0]
     lock = threading.Lock()
@@ -208,10 +275,12 @@ def test_few_chunks_are_held_at_once(together: bool) -> None:
         return array
 
     blocks = da.map_blocks(made, dtype=np.float32, chunks=((1,) * 200, (50,)))
-    asked = [argmax(blocks, 0, keepdims=False), *([blocks.max(0)] if together else [])]
-    for result in dask.compute(*asked, scheduler="threads", num_workers=4):
-        assert np.array_equal(result, np.full(50, 199))
-    assert most[0] <= 40
+    asked = [argmax(blocks, axis, False), *([blocks.max(axis)] if together else [])]
+    index, *largest = dask.compute(*asked, scheduler="threads", num_workers=4)
+    assert np.array_equal(index, np.full(50, 199) if axis == 0 else np.zeros(200))
+    for values in largest:
+        assert np.array_equal(values, np.full(50, 199) if axis == 0 else np.arange(200))
+    assert most[0] <= 20  # of 200, by 4 threads
 
 
 def test_narrow_results_and_threads() -> None:
@@ -252,9 +321,14 @@ def test_dask_says_how_many_are_merged() -> None:
     assert result.name == argmax(chunked, split_every=3).name != argmax(chunked).name
     with (
         dask.config.set(split_every={0: 3}),
-        pytest.raises(TypeError, match=r"split_every: an integer is needed, got \{0: 3\}"),
+        pytest.raises(
+            TypeError,
+            match=r"Dask's setting split_every: an integer .* \{0: 3\}.*pass split_every=4",
+        ),
     ):
         argmax(chunked)
+    with dask.config.set(split_every={0: 3}):
+        assert argmax(chunked, split_every=3).name == result.name
 
 
 @pytest.mark.parametrize(
@@ -273,6 +347,29 @@ def test_dask_says_how_many_are_merged() -> None:
 def test_wrong_arguments(options: dict[str, Any], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         argmax(da.ones((2, 3), chunks=1), **options)
+
+
+@pytest.mark.parametrize(
+    ("shape", "options"),
+    [
+        ((2, 0), {"axis": 1}),
+        ((2, 0), {"axis": None}),
+        ((0, 0), {"axis": 0}),
+        ((2, 3), {"axis": -3}),
+        ((), {"axis": 1}),
+        ((2, 3), {"axis": 1.0}),
+        ((2, 3), {"select_last_index": "no"}),
+        ((2, 300), {"axis": 1, "dtype": "uint8"}),
+    ],
+    ids=str,
+)
+def test_words_of_the_array_function(shape: tuple[int, ...], options: dict[str, Any]) -> None:
+    data = np.ones(shape)
+    with pytest.raises((TypeError, ValueError)) as expected:
+        onnx_argmax.argmax(data, **options)
+    with pytest.raises(expected.type) as refused:
+        argmax(da.from_array(data), **options)
+    assert str(refused.value) == str(expected.value)
 
 
 def test_what_is_no_array_of_ours() -> None:
@@ -374,6 +471,14 @@ def test_the_array_function_takes_dask_arrays() -> None:
     _same(onnx_argmax.argmax(chunked, dtype="int8", threads=2), fast_argmax(data).astype("i1"))
     with pytest.raises(TypeError, match=r"out: .* dask\.array\.store"):
         onnx_argmax.argmax(chunked, out=np.empty((1, 4), np.int64))
+
+
+@pytest.mark.parametrize("module", ["dask.array", "numpy.ma"])
+def test_another_thread_is_importing(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The module is there then, and its classes are not."""
+    monkeypatch.setitem(sys.modules, module, types.ModuleType(module))
+    data = byte_swapped(np.array([1.0, 3.0, 2.0]))
+    assert onnx_argmax.argmax(data, keepdims=False) == 1
 
 
 def test_xarray() -> None:

@@ -205,8 +205,7 @@ def _check_device(argument: str, array: Any) -> None:
 
 def is_dask_array(data: Any) -> bool:
     """Whether this is an array of Dask, which is not imported for the question."""
-    dask_array = sys.modules.get("dask.array")
-    return dask_array is not None and isinstance(data, dask_array.Array)
+    return _is_instance(data, "dask.array", "Array")
 
 
 def _refuse_what_would_be_copied(data: Any) -> None:
@@ -235,8 +234,14 @@ def _refuse_what_would_be_copied(data: Any) -> None:
 def _is_masked(array: np.ndarray[Any, Any]) -> bool:
     # np.ma is imported when first asked for; asked for here, it would be by the first call, and
     # a fork at that moment would leave the import's lock held in the child.
-    masked_arrays = sys.modules.get("numpy.ma")
-    return masked_arrays is not None and isinstance(array, masked_arrays.MaskedArray)
+    return _is_instance(array, "numpy.ma", "MaskedArray")
+
+
+def _is_instance(array: Any, module: str, name: str) -> bool:
+    # A module that another thread is importing at this moment may lack the class still; nobody
+    # has an array of that class then.
+    kind = getattr(sys.modules.get(module), name, None)
+    return kind is not None and isinstance(array, kind)
 
 
 def _refuse_lazily_negated(argument: str, array: Any) -> None:

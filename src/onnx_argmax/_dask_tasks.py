@@ -75,8 +75,7 @@ def task(job: str, step: str, taken: Any, **values: Any) -> tuple[Any, ...]:
         What the step needs besides, in terms of JSON.
     """
     # Dask takes a bare value for a key where some task has that name; none is named like these.
-    function = (pkgutil.resolve_name, f"{__name__}:{run.__name__}")
-    return (operator.call, function, job, json.dumps({"step": step, **values}), taken)
+    return (operator.call, _RUN, job, json.dumps({"step": step, **values}), taken)
 
 
 def run(job: str, step: str, taken: Any) -> Any:
@@ -106,6 +105,10 @@ def run(job: str, step: str, taken: Any) -> Any:
         )
     values = json.loads(step)
     return _STEPS[values.pop("step")](Job(**common), taken, **values)
+
+
+# One for all tasks, which may be millions.
+_RUN: Final = (pkgutil.resolve_name, f"{__name__}:{run.__name__}")
 
 
 def only_numpy(kind: type) -> str:

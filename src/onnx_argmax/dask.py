@@ -154,13 +154,16 @@ def _element_type(data: Any) -> ElementType:
 
 
 def _split_every(split_every: object) -> int:
+    where, next_step = "split_every", ""
     if split_every is None:
         split_every = config.get("split_every", None) or _SPLIT_EVERY
+        where, next_step = "Dask's setting split_every", "; pass split_every=4 beside it"
     if isinstance(split_every, bool) or not isinstance(split_every, (int, np.integer)):
         raise TypeError(
-            f"split_every: an integer is needed, got {split_every!r} of type "
-            f"{type(split_every).__name__}; one number says how many partial results a task merges"
+            f"{where}: an integer is needed, got {split_every!r} of type "
+            f"{type(split_every).__name__}; one number says how many partial results a task "
+            f"merges, along whatever axis{next_step}"
         )
     if split_every < 2:
-        raise ValueError(f"split_every: at least 2 is needed, got {split_every}")
+        raise ValueError(f"{where}: at least 2 is needed, got {split_every}{next_step}")
     return int(split_every)
