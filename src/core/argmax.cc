@@ -23,8 +23,6 @@ constexpr int64_t kGrainBytes = 1 << 20;
 constexpr int64_t kLongRowGrains = 3;
 std::atomic<int64_t> grain_bytes{kGrainBytes};
 
-constexpr Partial kNothingYet{0, -1};
-
 struct Job {
   const Plan& plan;
   const Kernels& kernels;

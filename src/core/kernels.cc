@@ -8,6 +8,7 @@
 #include "limit-inl.h"
 #include "move-inl.h"
 #include "order.h"
+#include "pairs-inl.h"
 #include "rows-inl.h"
 #include "short-rows-inl.h"
 
@@ -26,6 +27,7 @@ constexpr void set_store(Kernels& table) {
   by_result[1] = store_indices<Index, uint16_t>;
   by_result[2] = store_indices<Index, uint32_t>;
   by_result[3] = store_indices<Index, uint64_t>;
+  table.store_pairs[size_slot(sizeof(Index))] = store_pairs<Index>;
 }
 
 constexpr Kernels make_kernels() {
@@ -59,6 +61,7 @@ constexpr Kernels make_kernels() {
   set_store<uint64_t>(table);
 
   table.finish_streams = finish_streams;
+  table.merge_pairs = merge_pairs;
 
   table.read = read_bytes;
   table.write = write_bytes;

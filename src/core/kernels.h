@@ -91,12 +91,23 @@ struct PackArgs {
 struct StoreArgs {
   const void* index;
   int64_t count;
-  int64_t bias;
-  bool mirrored;
-  uint8_t* out;
-  bool past_caches;        // the result is too large to be of use in a cache
-  int64_t stride_bytes;    // used where offsets is null
-  const int64_t* offsets;  // bytes
+  int64_t bias = 0;
+  bool mirrored = false;
+  uint8_t* out = nullptr;
+  bool past_caches = false;          // the result is too large to be of use in a cache
+  int64_t stride_bytes = 0;          // used where offsets is null
+  const int64_t* offsets = nullptr;  // bytes
+};
+
+// Partial results whose key and index have 4 bytes each.
+inline constexpr int64_t kPairBytes = 8;
+
+struct MergePairsArgs {
+  uint8_t* into;
+  const uint8_t* from;  // both adjacent
+  int64_t count;
+  bool unsigned_keys;
+  bool select_last_index;
 };
 
 // Item sizes 1, 2, 4 and 8 in order; -1 for any other.
@@ -110,6 +121,9 @@ struct Kernels {
   void (*pack[4])(const PackArgs& args);       // by item size
   void (*store[4][4])(const StoreArgs& args);  // by size of index and of result
   void (*finish_streams)();                    // after stores past the caches
+  // Adjacent pairs, by size of index; args.out is the first key's place.
+  void (*store_pairs[4])(const StoreArgs& args, const int64_t* ordered_keys);
+  void (*merge_pairs)(const MergePairsArgs& args);
   // For limit.h alone.
   uint64_t (*read)(const uint8_t* data, int64_t bytes);
   void (*write)(uint8_t* to, int64_t bytes, uint64_t value, bool past_caches);

@@ -4,6 +4,8 @@
 #include <cstring>
 
 #include "argmax.h"
+#include "dispatch.h"
+#include "kernels.h"
 
 namespace onnx_argmax {
 namespace {
@@ -31,8 +33,8 @@ T choose(bool first, T one, T other) {
   return static_cast<T>(other ^ ((one ^ other) & -static_cast<T>(first)));
 }
 
-// Either may hold the larger element, so the loop has no branch (float32 and indices of 4 bytes:
-// 0.7 ns each; with branches up to 7, where keys often tie).
+// Either may hold the larger element, so the loop has no branch, which costs up to ten times as
+// much where keys often tie.
 template <class Key, class Index>
 void merge_run(uint8_t* __restrict into, int64_t into_stride, const uint8_t* __restrict from,
                int64_t from_stride, int64_t count, bool select_last_index) {
@@ -54,30 +56,11 @@ MergeRun of_index(int index_bytes) {
   return index_bytes == 4 ? merge_run<Key, int32_t> : merge_run<Key, int64_t>;
 }
 
-// ordered() of order.h makes a signed integer of 64 bits of a key; as many bytes as the element
-// has hold it, with the element's own sign.
+// Only uint32 has keys that are unsigned in as many bytes as it has: what is narrower fits into 4,
+// and ordered() of order.h makes signed keys of uint64.
 MergeRun of_type(ElementType type, int index_bytes) {
-  switch (type) {
-    case ElementType::kBool:
-    case ElementType::kUint8:
-      return of_index<uint8_t>(index_bytes);
-    case ElementType::kUint16:
-      return of_index<uint16_t>(index_bytes);
-    case ElementType::kUint32:
-      return of_index<uint32_t>(index_bytes);
-    default:
-      break;
-  }
-  switch (item_size(type)) {
-    case 1:
-      return of_index<int8_t>(index_bytes);
-    case 2:
-      return of_index<int16_t>(index_bytes);
-    case 4:
-      return of_index<int32_t>(index_bytes);
-    default:
-      return of_index<int64_t>(index_bytes);
-  }
+  if (type == ElementType::kUint32) return of_index<uint32_t>(index_bytes);
+  return key_bytes(type) == 4 ? of_index<int32_t>(index_bytes) : of_index<int64_t>(index_bytes);
 }
 
 // The axes without those of length 1, those that continue each other in both arrays as one: the
@@ -120,12 +103,21 @@ void merge_partial_arrays(const MergeRequest& request) noexcept {
   if (axes.empty) return;
   const int outer = axes.rank - 1;  // axes outside the innermost
   const MergeRun run = of_type(request.type, request.index_bytes);
+  const bool pairs = key_bytes(request.type) + request.index_bytes == kPairBytes &&
+                     axes.into_stride[outer] == kPairBytes &&
+                     axes.from_stride[outer] == kPairBytes;
+  const Kernels& kernels = *active_level().kernels;
   uint8_t* into = request.into.data;
   const uint8_t* from = request.from.data;
   int64_t at[kMaxRank]{};
   for (int axis = 0; axis >= 0;) {
-    run(into, axes.into_stride[outer], from, axes.from_stride[outer], axes.shape[outer],
-        request.select_last_index);
+    if (pairs) {
+      kernels.merge_pairs({into, from, axes.shape[outer], request.type == ElementType::kUint32,
+                           request.select_last_index});
+    } else {
+      run(into, axes.into_stride[outer], from, axes.from_stride[outer], axes.shape[outer],
+          request.select_last_index);
+    }
     for (axis = outer - 1; axis >= 0; --axis) {
       into += axes.into_stride[axis];
       from += axes.from_stride[axis];

@@ -4,7 +4,10 @@
 // call, blocks of an array larger than memory, machines.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 
 #include "element_type.h"
 
@@ -15,9 +18,12 @@ namespace onnx_argmax {
 template <class Key, class Index>
 struct PartialOf {
   Key ordered_key;
-  Index index;  // negative: of nothing yet
+  Index index;
 };
 using Partial = PartialOf<int64_t, int64_t>;
+
+// What anything replaces: no key is lower, and -1 is beyond every index, from either end.
+inline constexpr Partial kNothingYet{std::numeric_limits<int64_t>::min(), -1};
 
 // Whether `from` takes the place of `into`: the larger key does, of equal ones the lower or the
 // higher index. The order of merging has no say. kForeseen: the processor will foresee most
@@ -25,17 +31,17 @@ using Partial = PartialOf<int64_t, int64_t>;
 template <bool kForeseen, class Key, class Index>
 inline bool replaces(const PartialOf<Key, Index>& from, const PartialOf<Key, Index>& into,
                      bool select_last_index) noexcept {
+  using Place = std::make_unsigned_t<Index>;
   const bool greater = from.ordered_key > into.ordered_key;
+  const bool equal = from.ordered_key == into.ordered_key;
+  const auto later = [&] { return from.index > into.index; };
+  const auto earlier = [&] {
+    return static_cast<Place>(from.index) < static_cast<Place>(into.index);
+  };
   if constexpr (kForeseen) {
-    const bool wins_tie =
-        from.ordered_key == into.ordered_key && (from.index < into.index) != select_last_index;
-    const bool wins = into.index < 0 || greater || wins_tie;
-    return from.index >= 0 && wins;
+    return greater || (equal && (select_last_index ? later() : earlier()));
   } else {
-    const bool wins_tie =
-        (from.ordered_key == into.ordered_key) & ((from.index < into.index) != select_last_index);
-    const bool wins = (into.index < 0) | greater | wins_tie;
-    return (from.index >= 0) & wins;
+    return greater | (equal & ((select_last_index & later()) | (!select_last_index & earlier())));
   }
 }
 
@@ -44,8 +50,11 @@ inline void merge(Partial& into, const Partial& from, bool select_last_index) no
   if (replaces<true>(from, into, select_last_index)) into = from;
 }
 
-// Partial results as they leave a call: the key in as many bytes as an element has, and right
-// behind it the index.
+// Bytes of a key in partial results that leave a call: as many as an element has, and 4 at least,
+// since pairs of 4 and 4 bytes are merged as one number.
+inline constexpr int key_bytes(ElementType type) { return std::max(item_size(type), 4); }
+
+// Partial results as they leave a call: the key, and right behind it the index.
 struct PartialArray {
   uint8_t* data;
   const int64_t* stride_bytes;

@@ -103,8 +103,8 @@ class Worker {
 
   Places place(int64_t position, int64_t count);
   void write(const Unit& unit, const Places& places, const Found& found);
-  void write_keys(const int64_t* ordered_keys, int64_t count, const Places& places,
-                  uint8_t* out) const;
+  void store_results(StoreArgs args, int index_bytes, const int64_t* ordered_keys,
+                     const Places& places) const;
 
  private:
   // Channels at a stride; several of them make up what the columns kernel walks.
@@ -306,7 +306,7 @@ Found Worker::packed_rows(const Unit& unit, const Places& places) {
   const int64_t pieces = ceil_div(pitch, kPackBytes);
   const uint8_t* const row = scratch_.pack;
   for (int64_t i = 0; i < unit.count; ++i) {
-    Partial best{0, -1};
+    Partial best = kNothingYet;
     for (int64_t piece = 0; piece < pieces; ++piece) {
       const int64_t from = share(length, piece, pieces);
       const int64_t count = share(length, piece + 1, pieces) - from;
@@ -430,7 +430,7 @@ Found Worker::folded_columns(const Unit& unit, const Places& places) {
 
   widen_index(found, folds * columns);
   for (int64_t column = 0; column < columns; ++column) {
-    Partial best{0, -1};
+    Partial best = kNothingYet;
     for (int64_t fold = 0; fold < folds; ++fold) {
       const int64_t at = fold * columns + column;
       const int64_t wide = scratch_.best_index[at];
@@ -453,19 +453,33 @@ void Worker::widen_index(const Found& found, int64_t count) {
 
 void Worker::write(const Unit& unit, const Places& places, const Found& found) {
   const int64_t bias = plan_.mirrored ? plan_.length - 1 - unit.from : unit.from;
-  uint8_t* const out = plan_.out + (places.out_offsets != nullptr ? 0 : places.out_start);
-  kernels_.store[size_slot(found.index_bytes)][size_slot(plan_.out_item_size)](
-      {found.index, unit.count, plan_.index_offset + bias, plan_.mirrored, out,
-       is_past_caches(plan_), places.out_stride, places.out_offsets});
-  if (plan_.out_keys) write_keys(scratch_.ordered_keys, unit.count, places, out);
+  store_results({found.index, unit.count, plan_.index_offset + bias, plan_.mirrored, nullptr,
+                 is_past_caches(plan_)},
+                found.index_bytes, scratch_.ordered_keys, places);
 }
 
-// Each in front of its index.
-void Worker::write_keys(const int64_t* ordered_keys, int64_t count, const Places& places,
-                        uint8_t* out) const {
-  kernels_.store[size_slot(8)][size_slot(plan_.item_size)](
-      {ordered_keys, count, 0, false, out - plan_.item_size, false, places.out_stride,
-       places.out_offsets});
+// With a key in front of each index where the plan says so; places and the rest are filled in
+// here.
+void Worker::store_results(StoreArgs args, int index_bytes, const int64_t* ordered_keys,
+                           const Places& places) const {
+  args.out = plan_.out + (places.out_offsets != nullptr ? 0 : places.out_start);
+  args.stride_bytes = places.out_stride;
+  args.offsets = places.out_offsets;
+  const int slot = size_slot(index_bytes);
+  const int width = key_bytes(plan_.type);
+  const bool adjacent = places.out_offsets == nullptr && places.out_stride == kPairBytes;
+  if (plan_.out_keys && adjacent && width + plan_.out_item_size == kPairBytes) {
+    args.out -= width;
+    kernels_.store_pairs[slot](args, ordered_keys);
+    return;
+  }
+  kernels_.store[slot][size_slot(plan_.out_item_size)](args);
+  if (!plan_.out_keys) return;
+  StoreArgs keys{ordered_keys, args.count};
+  keys.out = args.out - width;
+  keys.stride_bytes = args.stride_bytes;
+  keys.offsets = args.offsets;
+  kernels_.store[size_slot(8)][size_slot(width)](keys);
 }
 
 void Worker::merge_partials(const Unit& unit, const Places& places, const Found& found) {
@@ -507,11 +521,7 @@ Status store_partials(const Plan& plan, const Kernels& kernels, const Partial* p
     }
     Places places = worker.place(at, tile);
     if (plan.flatten) places.out_start = 0;
-    uint8_t* const out = plan.out + (places.out_offsets == nullptr ? places.out_start : 0);
-    kernels.store[size_slot(8)][size_slot(plan.out_item_size)](
-        {index, tile, plan.index_offset, false, out, false, places.out_stride,
-         places.out_offsets});
-    if (plan.out_keys) worker.write_keys(ordered_keys, tile, places, out);
+    worker.store_results({index, tile, plan.index_offset}, 8, ordered_keys, places);
   }
   return Status::kOk;
 }

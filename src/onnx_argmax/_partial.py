@@ -2,9 +2,9 @@
 """Partial results, and the one merge of them.
 
 The partial result of a part of an array is, for each position, the largest element's key (an
-integer whose order is the contract's, as wide as the element) and that element's index in the
-whole array; an index of -1 says that nothing was looked at yet. They lie in a NumPy array of
-pairs, which can be sliced, sent to another process and stored like any other.
+integer whose order is the contract's) and that element's index in the whole array; the lowest key
+and an index of -1 say that nothing was looked at yet. They lie in a NumPy array of pairs, which
+can be sliced, sent to another process and stored like any other.
 
 The core merges (``src/core/partial.h``): the larger key, of equal ones the lower index, or the
 higher with ``select_last_index``. Only indices of the whole array are compared, so that neither
@@ -28,26 +28,23 @@ Partials = np.ndarray[Any, Any]
 
 _KEY: Final = "ordered_key"
 _INDEX: Final = "index"
-_UNSIGNED_KEYS: Final = ("bool", "uint8", "uint16", "uint32")
-"""Element types whose keys are unsigned; the keys of uint64 are shifted to signed ones."""
 
 
 def partial_dtype(element_type: ElementType, length: int) -> np.dtype[Any]:
     """Dtype of the partial results of an axis (or flattened array) of ``length`` elements.
 
-    A key as wide as an element, and an index of 4 bytes where these number the axis, else of 8:
-    half to a quarter of what pairs of 8 bytes each would be, in memory and on the wire.
+    A key of 4 bytes, of 8 where the elements have 8, and an index of 4 bytes where these number
+    the axis, else of 8: mostly half of what pairs of 8 bytes each would be, in memory and on the
+    wire. Narrower ones would save more, but pairs of 4 and 4 bytes are merged as one number.
     """
-    sign = "u" if element_type.dtype_name in _UNSIGNED_KEYS else "i"
+    key = "u4" if element_type.dtype_name == "uint32" else f"i{max(element_type.itemsize, 4)}"
     index = "i4" if length - 1 <= np.iinfo(np.int32).max else "i8"
-    return np.dtype([(_KEY, f"{sign}{element_type.itemsize}"), (_INDEX, index)])
+    return np.dtype([(_KEY, key), (_INDEX, index)])
 
 
 def nothing(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Partials:
     """Partial results of nothing yet, into which any others can be merged."""
-    partials = np.zeros(shape, dtype)
-    partials[_INDEX] = -1
-    return partials
+    return np.full(shape, np.array((np.iinfo(dtype[_KEY]).min, -1), dtype))
 
 
 def partials_of(

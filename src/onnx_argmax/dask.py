@@ -87,9 +87,9 @@ def argmax(
     Notes
     -----
     The answer is the array function's, bit for bit, whatever the chunks and the scheduler. Each
-    block becomes partial results (a key as wide as an element and an index of 4 or 8 bytes for
-    each position); a tree merges these by comparing indices of the whole array. A block that has
-    the whole axis is reduced at once.
+    block becomes partial results (a key and an index, each of 4 or 8 bytes, for each position); a
+    tree merges these by comparing indices of the whole array. A block that has the whole axis is
+    reduced at once.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arrays of partial results: items of a key, as wide as an element, and right behind it the index.
+// Arrays of partial results: items of a key, and right behind it the index.
 #pragma once
 
 #include "memory.h"
@@ -18,7 +18,7 @@ inline ElementType checked_type(int element_type) {
 
 // Bytes of an index in such an array.
 inline int index_bytes(const Memory& partials, ElementType type) {
-  const int64_t bytes = partials.item_size - item_size(type);
+  const int64_t bytes = partials.item_size - key_bytes(type);
   if (bytes != 4 && bytes != 8) throw nb::value_error("partials: their items do not fit the type");
   return static_cast<int>(bytes);
 }
@@ -26,7 +26,7 @@ inline int index_bytes(const Memory& partials, ElementType type) {
 // The indices alone, in the places where they lie.
 inline Memory indices_of(const Memory& partials, ElementType type) {
   Memory indices = partials;
-  indices.data = static_cast<const uint8_t*>(partials.data) + item_size(type);
+  indices.data = static_cast<const uint8_t*>(partials.data) + key_bytes(type);
   indices.item_size = index_bytes(partials, type);
   return indices;
 }

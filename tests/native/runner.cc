@@ -10,6 +10,7 @@
 // The answer is a line of indices in C order. An index_offset that is not negative asks for
 // partial results from there on: of the whole, and of two halves that are merged; where these
 // differ in an index or a key, the answer is "differ".
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -57,7 +58,7 @@ struct Results {
 };
 
 Results results_of(const Request& request) {
-  const int key_bytes = request.out_keys ? onnx_argmax::item_size(request.type) : 0;
+  const int key_bytes = request.out_keys ? onnx_argmax::key_bytes(request.type) : 0;
   Results results{key_bytes, request.out_item_size};
   const auto rank = static_cast<size_t>(request.rank);
   results.shape.resize(rank);
@@ -83,10 +84,21 @@ bool run(Request request, const Results& results, Bytes& out) {
   return true;
 }
 
+Bytes of_nothing_yet(onnx_argmax::ElementType type, const Results& results) {
+  Bytes item(static_cast<size_t>(results.item_bytes()), 0xff);
+  std::fill_n(item.begin(), results.key_bytes, 0);
+  if (type != onnx_argmax::ElementType::kUint32) {
+    item[static_cast<size_t>(results.key_bytes) - 1] = 0x80;
+  }
+  Bytes all;
+  for (int64_t i = 0; i < results.count; ++i) all.insert(all.end(), item.begin(), item.end());
+  return all;
+}
+
 // The halves of the reduced axis, flattened of the outermost; an axis of 1 leaves one of them with
 // nothing yet. `out` has the whole's results.
 bool halves_agree(const Request& whole, const Results& results, const Bytes& out) {
-  Bytes merged(out.size(), 0xff);  // of nothing yet
+  Bytes merged = of_nothing_yet(whole.type, results);
   Bytes other(out.size());
   const bool flatten = whole.axis == onnx_argmax::kFlatten;
   const auto axis = static_cast<size_t>(flatten ? 0 : whole.axis);
