@@ -29,15 +29,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
 import numpy as np
-import onnx
-import onnx.defs
-import onnx.helper
-from onnx.backend import base
 
-from onnx_argmax._model_checks import check_model, check_node
-from onnx_argmax._model_inputs import check_inputs, input_names
-from onnx_argmax._models import load_model
-from onnx_argmax.reference import evaluator
+from onnx_argmax._extras import raise_not_installed
+
+try:
+    import onnx
+    import onnx.defs
+    import onnx.helper
+    from onnx.backend import base
+
+    from onnx_argmax._model_checks import check_model, check_node
+    from onnx_argmax._model_inputs import check_inputs, input_names
+    from onnx_argmax._models import load_model
+    from onnx_argmax.reference import evaluator
+except ModuleNotFoundError as error:
+    raise_not_installed(error, __name__)
 
 __all__ = [
     "ArgMaxBackend",

@@ -6,13 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-import dask.array as da
 import numpy as np
-from dask import config
-from dask.array.core import Array
-from dask.array.utils import meta_from_array
-from dask.base import tokenize
-from dask.highlevelgraph import HighLevelGraph
 
 from onnx_argmax._arguments import result_shape, thread_count
 from onnx_argmax._arrays import source
@@ -20,7 +14,18 @@ from onnx_argmax._dask_graph import tasks_of
 from onnx_argmax._dask_tasks import Job, only_numpy
 from onnx_argmax._dask_workers import check_workers
 from onnx_argmax._element_types import ElementType
+from onnx_argmax._extras import raise_not_installed
 from onnx_argmax._reductions import Reduction
+
+try:
+    import dask.array as da
+    from dask import config
+    from dask.array.core import Array
+    from dask.array.utils import meta_from_array
+    from dask.base import tokenize
+    from dask.highlevelgraph import HighLevelGraph
+except ModuleNotFoundError as error:
+    raise_not_installed(error, __name__)
 
 __all__ = ["argmax", "check_workers"]
 

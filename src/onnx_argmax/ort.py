@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from onnx_argmax._extras import raise_not_installed
 from onnx_argmax._ort_library import (
     devices,
     get_ep_name,
@@ -67,11 +68,6 @@ def __getattr__(name: str) -> Any:
         try:
             from onnx_argmax import _ort_claims
         except ModuleNotFoundError as error:
-            if error.name != "onnx":
-                raise
-            raise ImportError(
-                f"onnx_argmax.ort.{name} needs onnx, which is not installed; install it: "
-                "pip install 'onnx-argmax[onnx]'"
-            ) from error
+            raise_not_installed(error, f"{__name__}.{name}")
         return getattr(_ort_claims, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

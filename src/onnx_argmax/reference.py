@@ -28,14 +28,20 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Final, cast
 
 import numpy as np
-import onnx
-import onnx.defs
-from onnx.reference import ReferenceEvaluator
-from onnx.reference.op_run import OpFunction, OpRun
 
 from onnx_argmax._argmax import argmax
-from onnx_argmax._model_nodes import node_attributes, node_words, with_prefix
+from onnx_argmax._extras import raise_not_installed
 from onnx_argmax.operator import DOMAIN, NAME, Version, version_for_opset
+
+try:
+    import onnx
+    import onnx.defs
+    from onnx.reference import ReferenceEvaluator
+    from onnx.reference.op_run import OpFunction, OpRun
+
+    from onnx_argmax._model_nodes import node_attributes, node_words, with_prefix
+except ModuleNotFoundError as error:
+    raise_not_installed(error, __name__)
 
 __all__ = ["ArgMax", "evaluator", "new_ops"]
 
