@@ -52,7 +52,7 @@ def in_this_process(*arguments: str | Path) -> Outcome:
     out, err = io.StringIO(), io.StringIO()
     with (
         # What pytest's process holds besides, which comes to more than --memory allows.
-        mock.patch("onnx_argmax.cli.array.resident_bytes", return_value=_RESIDENT_BYTES),
+        mock.patch("onnx_argmax.cli.array_plan.resident_bytes", return_value=_RESIDENT_BYTES),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
         _environment(COLUMNS="100"),

@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 import time
+import tracemalloc
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -267,6 +269,36 @@ def rewritten(journal: Path, **members: Any) -> None:
     journal.with_suffix(".npz").replace(journal)
 
 
+def as_bytes(text: str) -> Any:
+    return np.frombuffer(text.encode(), np.uint8)
+
+
+def moved(journal: Path) -> None:
+    journal.with_suffix(".npz").replace(journal)
+
+
+def lies(journal: Path, what: str, instead: str) -> None:
+    """Another text in the headers of its arrays, with the right checksums."""
+    with zipfile.ZipFile(journal) as archive:
+        contents = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(journal, "w") as archive:
+        for name, content in contents.items():
+            archive.writestr(name, content.replace(what.encode(), instead.encode()))
+
+
+def packed(journal: Path) -> None:
+    """Sixty-four megabytes of zeros in a member that takes little."""
+    with (
+        zipfile.ZipFile(journal, "a", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("state_1.npy", "w", force_zip64=True) as member,
+    ):
+        np.lib.format.write_array_header_1_0(
+            member, {"descr": "|u1", "fortran_order": False, "shape": (1 << 26,)}
+        )
+        for _ in range(64):
+            member.write(bytes(1 << 20))
+
+
 def replaced(journal: Path) -> None:
     """By an array of another shape, in the place of the result."""
     journal.with_name(f"{journal.name}.npy").replace(journal.with_suffix(".part"))
@@ -288,6 +320,24 @@ def replaced(journal: Path) -> None:
         lambda journal: rewritten(journal, state_x=np.zeros((1, 1), "i8")),
         lambda journal: rewritten(journal, state_99=np.zeros((1, 1), "i8")),
         lambda journal: rewritten(journal, facts=np.array([{}], object)),
+        lambda journal: rewritten(journal, facts=as_bytes('{"format": 7}')),
+        lambda journal: rewritten(journal, facts=as_bytes("[" * 100_000)),
+        lambda journal: rewritten(journal, facts=as_bytes("[1, 2]")),
+        lambda journal: rewritten(journal, facts=np.zeros(2, "f8")),
+        lambda journal: rewritten(journal, blocks=np.array([[0, 3], [2, 5]])),
+        lambda journal: rewritten(journal, blocks=np.array([[2**63 - 9, 2**63 - 1]])),
+        lambda journal: rewritten(journal, lengths=np.array([1, 2**62])),
+        lambda journal: rewritten(journal, lengths=np.zeros((0, 2), np.int64)),
+        lambda journal: rewritten(journal, other=np.zeros(3)),
+        lambda journal: rewritten(journal, state_00=np.zeros(3)),
+        lambda journal: journal.write_text('{"version": 1, "blocks": [1, 2, 3]}'),
+        lambda journal: journal.write_bytes(np.random.default_rng(0).bytes(5000)),
+        lambda journal: journal.write_bytes(b"PK\3\4" + np.random.default_rng(0).bytes(5000)),
+        lambda journal: np.savez(journal.with_suffix(".npz"), np.zeros(3)) or moved(journal),
+        lambda journal: lies(journal, "(1, 33), }" + " " * 12, "(9000000000000, 33), }"),
+        lambda journal: lies(journal, "'shape': (2,)", "'shape': (-2,)"),
+        lambda journal: lies(journal, "'<i8'", "'|O' "),
+        lambda journal: packed(journal),
         lambda journal: journal.with_suffix(".part").unlink(),
         lambda journal: os.truncate(journal.with_suffix(".part"), 200),
         lambda journal: journal.with_suffix(".part").write_bytes(b"1 2 3"),
@@ -300,10 +350,70 @@ def test_damage(
     broken_off(scores, output, reads).refused("goes on")
     damage(Path(f"{output}.resume"))
     before = {name: (output.parent / name).read_bytes() for name in names(output)}
-    run(scores, output, "--resume").refused(
-        f"--resume: {output}.resume cannot be used: ", "or run without --resume"
-    )
+    tracemalloc.start()
+    outcome = run(scores, output, "--resume")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    outcome.refused(f"--resume: {output}.resume cannot be used: ", "or run without --resume")
+    assert f"delete {output}." in outcome.err
+    assert len(outcome.err) < 1000
+    assert peak < 32 << 20
     assert {name: (output.parent / name).read_bytes() for name in names(output)} == before
+
+
+def test_every_byte_of_a_journal(scores: Path, output: Path, reads: Reads) -> None:
+    """A damaged one is refused, or holds what the whole one holds."""
+    broken_off(scores, output, reads, "1").refused("goes on")
+    journal, part = Path(f"{output}.resume"), Path(f"{output}.part")
+    right, written = journal.read_bytes(), part.read_bytes()
+    expected = fast_argmax(DATA, 1)
+    random = np.random.default_rng(0)
+    for place in random.choice(len(right), 60, replace=False):
+        damaged = bytearray(right)
+        damaged[place] ^= 1 << int(random.integers(8))
+        journal.write_bytes(damaged)
+        part.write_bytes(written)
+        outcome = run(scores, output, "--resume", axis="1")
+        if outcome.status == 0:
+            assert np.array_equal(np.load(output), expected)
+        else:
+            outcome.refused(f"--resume: {journal}", "delete ", "or run without --resume")
+
+
+OBSTACLES: dict[str, Callable[[Path, Path], object]] = {
+    "link": lambda path, other: path.symlink_to(other),
+    "link_to_nothing": lambda path, other: path.symlink_to(other.with_name("nothing")),
+    "folder": lambda path, other: path.mkdir(),
+    "pipe": lambda path, other: os.mkfifo(path),
+}
+
+
+@pytest.mark.parametrize("kind", [*OBSTACLES, "second_name"])
+@pytest.mark.parametrize("name", [".npy.part", ".npy.resume", ".npy.resume.part", ".zarr.part"])
+def test_what_somebody_else_put_there(
+    name: str, kind: str, tmp_path: Path, scores: Path, output: Path, reads: Reads
+) -> None:
+    if name == ".zarr.part":
+        pytest.importorskip("zarr", minversion="3", reason="zarr is not installed")
+        output = output.with_suffix(".zarr")
+    other = tmp_path / "other"
+    other.write_bytes(b"")  # so that it looks like one of a run that was killed as it began
+    there = output.with_name(f"labels{name}")
+    if kind == "second_name":
+        if not name.endswith("y.part") and not name.endswith("r.part"):
+            return  # these are replaced, and never written where they are
+        os.link(other, there)
+    else:
+        OBSTACLES[kind](there, other)
+    words = {"folder": "a folder", "pipe": "a pipe", "second_name": "2 names"}
+    before = there.lstat()
+    run(scores, output, "--resume").refused(
+        str(there), words.get(kind, "a symbolic link to "), "delete "
+    )
+    assert there.lstat().st_ino == before.st_ino
+    assert other.read_bytes() == b""
+    assert names(output) == [there.name]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "out", "scores.npy"]
 
 
 def test_a_part_of_no_journal(scores: Path, output: Path, reads: Reads) -> None:

@@ -560,7 +560,8 @@ def test_an_interrupt_ends_a_run(with_bfloat16: bool, tmp_path: Path) -> None:
             assert process.stdout.readline() == "running\n"
             time.sleep(1)  # native code tells nobody that it has begun; earlier proves nothing
             process.send_signal(signal.SIGINT)
-            assert process.communicate(timeout=60) == ("", "")
+            out, err = process.communicate(timeout=60)
+            assert (out, err) == ("", "onnx-argmax: interrupted by SIGINT\n")
         finally:
             process.kill()
     assert process.returncode == 130

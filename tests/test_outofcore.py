@@ -103,7 +103,7 @@ def test_other_byte_order(name: str, tmp_path: Path) -> None:
 def test_small_limit_of_memory(name: str, tmp_path: Path) -> None:
     data = random_elements(type_named("float64"), (40, 50), 0)
     with SOURCES[name](tmp_path, data) as source:
-        check(source, data, memory_limit="2 MiB")
+        check(source, data, memory_limit="4 MiB")
 
 
 @given(st.data(), arrays(), st.integers(1, 300), st.sampled_from([1, 2, 32]))

@@ -185,6 +185,48 @@ def test_what_is_no_pair(pair: Any) -> None:
         outofcore.argmax_blocks([halves()[0], pair], DATA.shape)
 
 
+@pytest.mark.parametrize(
+    ("blocks", "words"),
+    [
+        (5, "got int; pass a list of them, or a generator"),
+        (None, "got NoneType; pass a list of them"),
+        (lambda: iter(halves()), "got function; pass a list of them"),
+        ("ab", "got str; an array, or the path of one, goes to onnx_argmax.outofcore.argmax"),
+        (b"ab", "got bytes; an array, or the path"),
+        (DATA, "got ndarray; an array, or the path"),
+        (((0, 0), DATA), r"got one pair alone; pass a list of it: \[\(offset, block\)\]"),
+        ([[0, 0], DATA], "got one pair alone"),
+        ((np.array([0, 0]), DATA), "got one pair alone"),
+        (((), DATA[0, 0]), "got one pair alone"),
+        (
+            dict(enumerate(halves())),
+            r"got a dict; pass blocks.items\(\) where its keys are offsets",
+        ),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_is_no_iterable_of_pairs(blocks: Any, words: str) -> None:
+    with pytest.raises(TypeError, match=f"^blocks: an iterable of pairs .* is needed, {words}"):
+        outofcore.argmax_blocks(blocks, DATA.shape)
+
+
+def test_items_of_a_dict_and_two_pairs() -> None:
+    expected = oracle_argmax(DATA, 1)
+    blocks: Any
+    for blocks in (dict(halves()).items(), tuple(halves()), [list(pair) for pair in halves()]):
+        assert np.array_equal(outofcore.argmax_blocks(blocks, DATA.shape, 1), expected)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [5, None, "data.npy", [[1, 2, 3]], np.ma.zeros((4, 3))],
+    ids=lambda block: type(block).__name__,
+)
+def test_blocks_that_are_no_arrays(block: Any) -> None:
+    with pytest.raises(TypeError, match=r"^blocks: block number 1: (an array is|a masked array)"):
+        outofcore.argmax_blocks([halves()[0], ((0, 3), block)], DATA.shape)
+
+
 def test_blocks_of_several_types() -> None:
     blocks = [halves()[0], ((0, 3), np.zeros((4, 3)))]
     with pytest.raises(
@@ -206,6 +248,11 @@ def test_blocks_of_types_outside_the_contract(dtype: Any) -> None:
         ((2.0, 3), TypeError, "shape: an integer for each axis"),
         (("2",), TypeError, "shape: an integer for each axis"),
         (None, TypeError, "shape: an integer for each axis"),
+        ("23", TypeError, "shape: an integer for each axis"),
+        (b"23", TypeError, r"of type bytes; pass a tuple such as \(1000, 300\)"),
+        ({2: 3}, TypeError, "shape: an integer for each axis"),
+        ({2, 3}, TypeError, "shape: an integer for each axis"),
+        ((True, 3), TypeError, "shape: an integer for each axis"),
         ((-1, 3), ValueError, "shape: a length cannot be negative"),
     ],
 )
@@ -234,8 +281,9 @@ def test_an_exception_of_the_blocks_or_of_progress_comes_through() -> None:
         yield halves()[0]
         raise BreakError
 
-    with pytest.raises(BreakError):
+    with pytest.raises(BreakError) as caught:
         outofcore.argmax_blocks(broken(), DATA.shape)
+    assert caught.value.__notes__ == ["blocks: raised when block number 1 was asked for"]
 
     def stop(progress: outofcore.Progress) -> None:
         raise BreakError

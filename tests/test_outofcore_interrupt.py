@@ -126,3 +126,150 @@ def test_callers_at_once_share_nothing(tmp_path: Path) -> None:
         assert right == [True] * 40
     """
     run(body, tmp_path)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("interrupts", [2, 5])
+def test_nothing_is_written_after_more_interrupts(
+    axis: int, interrupts: int, tmp_path: Path
+) -> None:
+    """The second one ends the waiting for readers that hang; what they bring is dropped."""
+    body = f"""
+        from onnx_argmax._block_walk import BlockWalk
+        from onnx_argmax._block_plan import plan_of
+        from onnx_argmax._block_sources import block_source
+        from onnx_argmax._block_targets import block_target
+        from onnx_argmax._reductions import Reduction
+
+        released, hanging = threading.Event(), threading.Semaphore(0)
+
+        class Hangs:
+            shape, dtype, reads = (300, 40), np.dtype(np.float32), 0
+
+            def __getitem__(self, box):
+                Hangs.reads += 1
+                if Hangs.reads > 3:
+                    hanging.release()
+                    released.wait()
+                return np.ones((300, 40), np.float32)[box]
+
+        class Journal:
+            states = None
+
+            def is_due(self):
+                return False
+
+            def keep(self, finished):
+                self.states = finished.states
+                self.before = self.text()
+
+            def text(self):
+                return repr(self.states)
+
+        def interrupt():
+            hanging.acquire()
+            while not finished.is_set():
+                signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+                time.sleep(0.05)
+
+        def raised(number, frame):
+            seen.append(number)
+            if len(seen) <= {interrupts}:
+                raise KeyboardInterrupt
+
+        seen, finished, journal = [], threading.Event(), Journal()
+        signal.signal(signal.SIGINT, raised)
+        out = np.full((1, 40) if {axis} == 0 else (300, 1), -7)
+        source, element_type = block_source(Hangs())
+        reduction = Reduction.checked(source.shape, {axis}, True, False, None, out)
+        with small_blocks(400, 3):
+            plan = plan_of(source, element_type, reduction, 3, 1 << 30)
+        walk = BlockWalk(source, block_target(out), plan, reduction, threads=3, journal=journal)
+        sender = threading.Thread(target=interrupt)
+        sender.start()
+        try:
+            walk.run()
+        except KeyboardInterrupt:
+            before = out.copy()
+        else:
+            raise AssertionError
+        finally:
+            finished.set()
+        sender.join()
+        assert len(seen) >= 2
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        readers = [t for t in threading.enumerate() if t.name.startswith("onnx-argmax")]
+        assert readers
+        released.set()
+        for reader in readers:
+            reader.join()
+        assert np.array_equal(out, before)
+        assert journal.text() == journal.before
+    """
+    run(body, tmp_path)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_an_interrupt_waits_for_what_is_written(axis: int, tmp_path: Path) -> None:
+    """A box is whole when the call raises, whatever the number of interrupts."""
+    body = f"""
+        writing = threading.Event()
+
+        class Slow:
+            shape, dtype, done = (1, 40) if {axis} == 0 else (300, 1), np.dtype(np.int64), True
+
+            def __setitem__(self, box, indices):
+                Slow.done = False
+                writing.set()
+                time.sleep(0.5)
+                Slow.done = True
+
+        def interrupt():
+            writing.wait()
+            for _ in range(4):
+                signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+                time.sleep(0.05)
+
+        sender = threading.Thread(target=interrupt)
+        sender.start()
+        try:
+            with small_blocks(100_000, 3):
+                outofcore.argmax(path, {axis}, out=Slow(), threads=2)
+        except KeyboardInterrupt:
+            assert Slow.done
+        else:
+            raise AssertionError
+        finally:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            sender.join()
+    """
+    run(body, tmp_path)
+
+
+@pytest.mark.parametrize("started", [0, 1, 2])
+def test_threads_that_the_system_does_not_start(started: int, tmp_path: Path) -> None:
+    body = f"""
+        start, numbers = threading.Thread.start, []
+
+        def limited(thread):
+            numbers.append(thread)
+            if len(numbers) > {started}:
+                raise RuntimeError("can't start new thread")
+            start(thread)
+
+        threading.Thread.start = limited
+        with small_blocks(400, 3), nothing_left():
+            if {started}:
+                assert outofcore.argmax(path, 0, False, threads=3).tolist() == [7] * 40
+                assert len(numbers) == {started} + 1
+            else:
+                try:
+                    outofcore.argmax(path, 0, threads=3)
+                except OSError as error:
+                    assert "threads: the system starts none" in str(error), error
+                    assert "can't start new thread" in str(error)
+                    assert "ulimit -u" in str(error)
+                else:
+                    raise AssertionError
+    """
+    run(body, tmp_path)

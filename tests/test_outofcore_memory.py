@@ -212,6 +212,98 @@ def test_hdf5(chunk_mib: int, random: bool, tmp_path: Path) -> None:
     run(opened, CALL, folder=tmp_path, limit=64 * MIB)
 
 
+OPENED: Final = {
+    "by_path": "data = folder / 'data.h5'\n",
+    "dataset": "import h5py\ndata = h5py.File(folder / 'data.h5', 'r')['data']\n",
+    "dataset_in_use": "import h5py\ndata = h5py.File(folder / 'data.h5')['data']\ndata[:1, :1]\n",
+}
+"""Ways to a dataset of HDF5: by us, who import its library then, and by the caller."""
+
+
+@pytest.mark.parametrize("opened", OPENED)
+@pytest.mark.parametrize("limit", [32 * MIB, 64 * MIB], ids=["32_MiB", "64_MiB"])
+@pytest.mark.parametrize("chunks", [(512, 512), (1, 100)], ids=str)
+def test_what_hdf5_takes_itself(
+    chunks: tuple[int, int], limit: int, opened: str, tmp_path: Path
+) -> None:
+    """Its cache of decompressed chunks, what it holds for each chunk, and its own code."""
+    pytest.importorskip("h5py", reason="h5py is not installed")
+    shape, dtype = ((8 * 512, 1024), "f4") if chunks == (512, 512) else ((30, 80_000), "u1")
+    made = f"""
+        import h5py
+        side = 512
+        stored = h5py.File(folder / "data.h5", "w").create_dataset(
+            "data", {shape}, {dtype!r}, chunks={chunks}, compression="gzip", compression_opts=1
+        )
+    """
+    fill = FILL.format(random=True) if dtype == "f4" else "stored[...] = 0\n"
+    run(made, fill, "stored.file.close()\n", folder=tmp_path, limit=1)
+    run(OPENED[opened], CALL, folder=tmp_path, limit=limit)
+
+
+def test_a_cache_of_hdf5_that_the_caller_made_larger(tmp_path: Path) -> None:
+    """It takes in all 16 MiB, in buffers of up to twice the size."""
+    pytest.importorskip("h5py", reason="h5py is not installed")
+    made = """
+        import h5py
+        side = 512
+        stored = h5py.File(folder / "data.h5", "w").create_dataset(
+            "data", (8 * side, 1024), "f4", chunks=(side, side), compression="gzip"
+        )
+    """
+    fill = FILL.format(random=True)
+    run(made, fill, "stored.file.close()\n", folder=tmp_path, limit=1)
+    opened = """
+        import h5py
+        data = h5py.File(folder / "data.h5", rdcc_nbytes=64 << 20)["data"]
+        try:
+            outofcore.argmax(data, axis, False, memory_limit=limit)
+        except ValueError as error:
+            assert str(error).endswith("the least that works is 40 MiB"), error
+        else:
+            raise AssertionError
+        limit = 40 << 20
+    """
+    run(opened, CALL, folder=tmp_path, limit=32 * MIB)
+
+
+def test_where_hdf5_keeps_many_chunks(tmp_path: Path) -> None:
+    """In the least memory that works, most of which is what it caches of its index."""
+    pytest.importorskip("h5py", reason="h5py is not installed")
+    made = """
+        import h5py
+        with h5py.File(folder / "data.h5", "w") as file:
+            stored = file.create_dataset("data", (300, 200_000), "u1", chunks=(10, 100))
+            for start in range(0, 300, 10):
+                stored[start : start + 10] = 0
+    """
+    run(made, folder=tmp_path, limit=1)
+    opened = """
+        import h5py
+        data = folder / "data.h5"
+        try:
+            outofcore.argmax(data, axis, False, memory_limit=limit)
+        except ValueError as error:
+            number, unit = str(error).split()[-2:]
+            limit = int(number) * {"KiB": 1 << 10, "MiB": 1 << 20}[unit]
+        assert limit < 32 << 20
+    """
+    run(opened, CALL, folder=tmp_path, limit=4 * MIB)
+
+
+def test_what_zarr_takes_itself(tmp_path: Path) -> None:
+    pytest.importorskip("zarr", minversion="3", reason="zarr is not installed")
+    made = """
+        import zarr
+        side = 512
+        stored = zarr.create_array(
+            folder / "data.zarr", shape=(4 * side, 2 * side), chunks=(side, side), dtype="f4"
+        )
+    """
+    run(made, FILL.format(random=True), folder=tmp_path, limit=1)
+    run("data = folder / 'data.zarr'\n", CALL, folder=tmp_path, limit=26 * MIB)
+
+
 @pytest.mark.parametrize("store", ["zarr", "h5py"])
 @pytest.mark.parametrize(("chunk_mib", "limit"), [(1, 40 * MIB), (4, 80 * MIB)], ids=str)
 @pytest.mark.parametrize("shape", [(40, 1 << 22), (1 << 22, 4)], ids=str)

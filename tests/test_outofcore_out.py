@@ -4,18 +4,23 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from onnx_argmax import outofcore
+from onnx_argmax._block_gathering import GatheringTarget, gathered_elements
+from onnx_argmax._block_targets import block_target
 from oracle import Array, fast_argmax
 from programs import run_program
 from samples import random_elements, type_named
-from stored import nothing_left, small_blocks
+from stored import Sliced, nothing_left, small_blocks
 
 DATA = random_elements(type_named("float32"), (7, 9, 5), 3)
 
@@ -234,17 +239,142 @@ def test_a_store_does_not_take_its_own_reduction(tmp_path: Path) -> None:
 
 
 def test_chunks_of_a_store_count_to_the_memory(tmp_path: Path) -> None:
-    """They are read, changed and written whole, however small the blocks."""
+    """They are written whole, however small the blocks."""
     zarr = pytest.importorskip("zarr", minversion="3", reason="zarr is not installed")
     length = 1 << 22
     out = zarr.create_array(
         tmp_path / "out.zarr", shape=(length,), chunks=(length // 2,), dtype="int64"
     )
     data = np.zeros((1, length), np.int8)
-    with pytest.raises(ValueError, match="the least that works is") as caught:
+    words = r"with the chunks of out, \(2097152,\) of 16 MiB each: they are written whole, which "
+    with pytest.raises(ValueError, match=words + "takes .*; the least that works is") as caught:
         outofcore.argmax(data, 0, False, out=out, memory_limit="64 MiB")
     least = str(caught.value).rpartition(" is ")[2]
     outofcore.argmax(data, 0, False, out=out, memory_limit=least)
+
+
+def test_chunks_of_out_are_blamed_for_their_own_memory_alone(tmp_path: Path) -> None:
+    out = InChunks((1 << 16,), (1 << 10,))
+    with pytest.raises(ValueError, match=r"for an array of shape \(1, 65536\); the least that"):
+        outofcore.argmax(np.zeros((1, 1 << 16), np.int8), 0, False, out=out, memory_limit="99 KiB")
+
+
+class InChunks:
+    """Takes boxes by assignment, and counts for each chunk how often it is written.
+
+    A box that is a part of a chunk alone is an error where ``whole`` says so.
+    """
+
+    dtype = np.dtype(np.int64)
+
+    def __init__(self, shape: tuple[int, ...], chunks: tuple[int, ...]) -> None:
+        self.shape, self.chunks = shape, chunks
+        self.array = np.full(shape, -1, self.dtype)
+        self.writes: Counter[tuple[int, ...]] = Counter()
+
+    def __setitem__(self, box: Any, indices: Array) -> None:
+        assert (self.array[box] == -1).all(), "it is written twice"
+        self.array[box] = indices
+        chunks = zip(box, self.chunks, strict=True)
+        ranges = (range(part.start // n, -(-part.stop // n)) for part, n in chunks)
+        self.writes.update(itertools.product(*ranges))
+
+    def times(self) -> set[int]:
+        """How often a chunk was written."""
+        numbers = (range(-(-n // c)) for n, c in zip(self.shape, self.chunks, strict=True))
+        return {self.writes[number] for number in itertools.product(*numbers)}
+
+
+@given(st.data())
+def test_each_chunk_of_out_is_written_once(draws: st.DataObject) -> None:
+    """However blocks, chunks of the data and chunks of ``out`` lie to each other."""
+    lengths = st.lists(st.integers(1, 9), min_size=2, max_size=3)
+    data = random_elements(type_named("int8"), tuple(draws.draw(lengths)), 0)
+    axis = draws.draw(st.integers(0, data.ndim - 1))
+    keepdims = draws.draw(st.booleans())
+    expected = fast_argmax(data, axis, keepdims)
+
+    def chunks(shape: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(draws.draw(st.integers(1, n + 1)) for n in shape)
+
+    source = draws.draw(st.sampled_from([data, np.asfortranarray(data)]))
+    if draws.draw(st.booleans()):
+        source = Sliced(source, chunks(data.shape))
+    out = InChunks(expected.shape, chunks(expected.shape))
+    along, threads = draws.draw(st.integers(1, 9)), draws.draw(st.sampled_from([1, 2, 5]))
+    with small_blocks(draws.draw(st.integers(1, 100)), along):
+        outofcore.argmax(source, axis, keepdims, out=out, threads=threads)
+    assert np.array_equal(out.array, expected)
+    assert out.times() == {1}
+
+
+@given(st.data())
+def test_chunks_that_are_begun_take_no_more_than_was_planned(draws: st.DataObject) -> None:
+    """Boxes are begun in order, and so many at once may end in any order."""
+    lengths = draws.draw(st.lists(st.integers(1, 12), min_size=1, max_size=3))
+    shape = tuple(lengths)
+    chunk = tuple(draws.draw(st.integers(1, n)) for n in shape)
+    box = tuple(draws.draw(st.integers(1, n)) for n in shape)
+    workers = draws.draw(st.integers(1, 4))
+    out = InChunks(shape, chunk)
+    target = GatheringTarget(block_target(out), shape, chunk, out.dtype)
+    most = gathered_elements(shape, chunk, box, workers)
+    starts = itertools.product(*(range(0, n, b) for n, b in zip(shape, box, strict=True)))
+    boxes = [
+        tuple(slice(i, min(i + b, n)) for i, b, n in zip(start, box, shape, strict=True))
+        for start in starts
+    ]
+    while boxes:
+        part = boxes.pop(draws.draw(st.integers(0, min(workers, len(boxes)) - 1)))
+        target.write(part, np.zeros(tuple(p.stop - p.start for p in part), out.dtype))
+        assert target.begun_elements() <= most
+    assert out.times() == {1}
+    assert target.begun_elements() == 0
+
+
+@pytest.mark.parametrize("sharded", [False, True])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_chunk_of_zarr_is_encoded_once(axis: int, sharded: bool) -> None:
+    zarr = pytest.importorskip("zarr", minversion="3", reason="zarr is not installed")
+
+    class Counting(zarr.storage.MemoryStore):  # pyright: ignore
+        """Counts what becomes of the files of chunks."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.written: Counter[str] = Counter()
+            self.read: Counter[str] = Counter()
+
+        async def set(self, key: str, *arguments: Any, **more: Any) -> None:
+            self.written[key] += 1
+            await super().set(key, *arguments, **more)
+
+        async def get(self, key: str, *arguments: Any, **more: Any) -> Any:
+            self.read[key] += 1
+            return await super().get(key, *arguments, **more)
+
+    store = Counting()
+    how = {"chunks": (5,), "shards": (10,)} if sharded else {"chunks": (10,)}
+    data = random_elements(type_named("float32"), (61, 57), 4)
+    expected = fast_argmax(data, axis, False)
+    out = zarr.create_array(store, shape=expected.shape, dtype="i8", fill_value=-1, **how)
+    store.written.clear()
+    store.read.clear()
+    with small_blocks(100, 4):
+        outofcore.argmax(data, axis, False, out=out, threads=2)
+    assert np.array_equal(out[...], expected)
+    assert {store.written[f"c/{number}"] for number in range(-(-len(expected) // 10))} == {1}
+    assert sum(store.written.values()) == -(-len(expected) // 10)
+
+
+def test_chunks_of_out_are_written_in_parts_where_memory_is_short() -> None:
+    """A row of them would be begun before one is whole: 32 MiB."""
+    data = np.zeros((1, 64, 1 << 16))
+    for limit, once in (("60 MiB", True), ("20 MiB", False)):
+        out = InChunks(data.shape[1:], (64, 16))
+        outofcore.argmax(data, 0, False, out=out, memory_limit=limit)
+        assert (out.array == 0).all()
+        assert (out.times() == {1}) is once
 
 
 # What fails while it is written.
@@ -257,7 +387,7 @@ def test_a_full_disk_is_an_error(tmp_path: Path) -> None:
         import resource
         import numpy as np
         from onnx_argmax import outofcore
-        from stored import nothing_left, small_blocks
+        from stored import Sliced, nothing_left, small_blocks
         data = np.zeros((4, 4096), np.int8)
         np.zeros(4096, np.int64).tofile("{tmp_path}/out.bin")
         out = np.memmap("{tmp_path}/out.bin", np.int64, "r+", shape=(1, 4096))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onnx_argmax import outofcore
+from onnx_argmax import _stores, outofcore
 from onnx_argmax._linear_file import LinearFile
 from oracle import Array, fast_argmax
 from samples import random_elements, type_named
@@ -36,6 +36,7 @@ def test_paths_that_lead_to_no_array(tmp_path: Path) -> None:
     (tmp_path / "header.npy").write_bytes(b"\x93NUMPY\x01\x00\x10\x00{'descr': '<f4'}")
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe.npy")
+    (tmp_path / "data.npy.zip").write_bytes(b"PK\x03\x04 and more")
     for name, error, words in (
         ("missing.npy", FileNotFoundError, "missing.npy: no such file"),
         ("missing.zarr", FileNotFoundError, "missing.zarr: no such file"),
@@ -47,10 +48,60 @@ def test_paths_that_lead_to_no_array(tmp_path: Path) -> None:
         ("folder", ValueError, "a folder, and not that of a Zarr array"),
         ("pipe.npy", OSError, "a pipe"),
         ("\0", ValueError, "no file can have this name|embedded null"),
-        ("empty.npy/data.npy", OSError, "empty.npy/data.npy"),
+        ("empty.npy/data.npy", OSError, "empty.npy/data.npy: no such file: .* FILE.h5:DATASET"),
+        (
+            "data.npy.zip",
+            ValueError,
+            r"a zip archive, .*; pass numpy.load\(...\)\[NAME\] of a .npz",
+        ),
     ):
         refused(tmp_path / name, error, words)
         refused(str(tmp_path / name), error, words)
+        refused(_BytesPath(tmp_path / name), error, words)
+    refused("", ValueError, "'': the path is empty; allowed are FILE.npy")
+
+
+class _BytesPath(os.PathLike[bytes]):
+    """A path as bytes, as a ``DirEntry`` of a folder that was named so is."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __fspath__(self) -> bytes:
+        return os.fsencode(self.path)
+
+
+def test_a_folder_that_holds_stores(tmp_path: Path) -> None:
+    zarr = pytest.importorskip("zarr", minversion="3", reason="zarr is not installed")
+    words = "a folder, and not that of a Zarr array; Zarr's in it: none; allowed are FILE.npy"
+    refused(tmp_path, ValueError, words)
+    for number in range(12):
+        zarr.create_group(tmp_path / f"{number:02}")
+    refused(tmp_path, ValueError, "Zarr's in it: .*/00, .*/09 and 2 more; allowed are FILE.npy")
+
+
+def test_names_with_what_ends_the_name_of_a_file(tmp_path: Path) -> None:
+    """A colon behind ``.h5``, in the name of a folder, of a dataset, or of both."""
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed")
+    folder = tmp_path / "run.h5:second"
+    folder.mkdir()
+    for path in (tmp_path / "data.h5", folder / "data.NC"):
+        with h5py.File(path, "w") as file:
+            file["a.h5:b"], file["group.hdf5:x/y"], file["plain"] = [0, 1], [0, 0, 1], [1]
+        for name, index in (("a.h5:b", 1), ("group.hdf5:x/y", 2), ("plain", 0)):
+            assert outofcore.argmax(f"{path}:{name}", 0, False) == index
+        refused(f"{path}:none.h5:b", ValueError, "no dataset 'none.h5:b' in it; it holds 'a.h5:b'")
+        refused(f"{path}:", ValueError, "no dataset '' in it; it holds 'a.h5:b'")
+    np.save(folder / "data.npy", [3, 4])
+    assert outofcore.argmax(folder / "data.npy", 0, False) == 1
+    for name, missing in (
+        ("none.h5:a.h5:b", "none.h5"),
+        ("run.h5:second/none.npy", "run.h5:second/none.npy"),
+        ("run.h5:second/none.h5:a.h5:b", "run.h5:second/none.h5"),
+        ("run.h5:third/none.h5:a", "run.h5"),
+    ):
+        refused(tmp_path / name, FileNotFoundError, f"^{tmp_path}/{missing}: no such file")
+    refused(f"{folder}/:x", FileNotFoundError, "no such file")
 
 
 def test_npy_of_types_outside_the_contract(tmp_path: Path) -> None:
@@ -117,19 +168,35 @@ def test_hdf5_files(tmp_path: Path) -> None:
     path = tmp_path / "data.h5"
     with h5py.File(path, "w") as file:
         file.create_group("group")
-        refused(file["group"], TypeError, "an array with shape, dtype and slicing")
-    refused(path, ValueError, "it holds no dataset")
+        refused(file["group"], TypeError, r"got Group; pass one array .* as data\[NAME\]: none")
+    refused(file, ValueError, "data: this File of h5py is closed; open its file again")
+    refused(path, ValueError, "it holds none; name one")
     with h5py.File(path, "w") as file:
         file["one"], file["group/two"] = DATA, DATA
         file["text"] = "some text"
         file["nothing"] = h5py.Empty("f4")
         file["complex"] = np.zeros(3, complex)
         file["gone"] = h5py.SoftLink("/nowhere")
-        refused(file["nothing"], TypeError, "a shape or dtype that NumPy does not know")
+        file["outer/inner/three"] = DATA
+        file["outer/link"], file["outer/loop"] = h5py.SoftLink("/one"), file["outer"]
+        file["elsewhere"] = h5py.ExternalLink("nowhere.h5", "/x")
+        file["type"] = np.dtype("f4")
+        refused(file["nothing"], TypeError, "the dataset '/nothing' of .*data.h5 is null .*Empty")
+        refused(file["outer"], TypeError, "got Group; .*: 'inner/three'$")
+        closed = file["one"]
+    refused(closed, ValueError, "data: this Dataset of h5py is closed; open its file again")
     refused(path, ValueError, "name one, as .*data.h5:NAME")
+    refused(f"{path}:nothing", TypeError, "the dataset '/nothing' of .*data.h5 is null")
     refused(f"{path}:three", ValueError, "no dataset 'three' in it; it holds .*'group/two'")
-    refused(f"{path}:gone", ValueError, "no dataset 'gone' in it")
-    refused(f"{path}:group", ValueError, "'group' is no dataset")
+    refused(f"{path}:gone", ValueError, "no dataset 'gone' in it: it is a link to '/nowhere', not")
+    words = (
+        "no dataset 'elsewhere' in it: it is a link to '/x' in the file 'nowhere.h5', not found"
+    )
+    refused(f"{path}:elsewhere", ValueError, words)
+    words = "'outer/' is no dataset but a group; pass one .*data.h5:outer/NAME: 'inner/three'$"
+    refused(f"{path}:outer/", ValueError, words)
+    refused(f"{path}:type", ValueError, "'type' is no dataset; the file holds 'complex', 'elsewh")
+    refused(f"{path}:\0", ValueError, "no dataset '.*' in it")
     refused(f"{path}:text", TypeError, "element type object")
     refused(f"{path}:complex", TypeError, "element type complex128")
     whole = path.read_bytes()
@@ -137,6 +204,45 @@ def test_hdf5_files(tmp_path: Path) -> None:
     refused(f"{path}:one", OSError, "data.h5: HDF5 cannot open it")
     path.write_bytes(b"\x89HDF\r\n\x1a\nno more")
     refused(path, OSError, "HDF5 cannot open it")
+
+
+def test_a_file_whose_only_dataset_is_in_another_one(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed")
+    with h5py.File(tmp_path / "far.h5", "w") as file:
+        file["x"] = [1, 5]
+    with h5py.File(tmp_path / "data.h5", "w") as file:
+        file["link"] = h5py.ExternalLink("far.h5", "/x")
+    assert outofcore.argmax(tmp_path / "data.h5", 0, False) == 1
+    (tmp_path / "far.h5").unlink()
+    refused(tmp_path / "data.h5", ValueError, "it is a link to '/x' in the file 'far.h5', not fou")
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_zarr_groups(version: int, tmp_path: Path) -> None:
+    zarr = pytest.importorskip("zarr", minversion="3", reason="zarr is not installed")
+    path = tmp_path / "group.zarr"
+    group = zarr.create_group(path, zarr_format=version)
+    refused(path, ValueError, "a Zarr group; pass the path of an array in it: none$")
+    for name in ("a/b/c", *(f"z/y{number:02}" for number in range(11))):
+        group.create_array(name, shape=(2,), chunks=(1,), dtype="i4")
+    words = "'a/b/c', 'z/y00', .*'z/y08' and 2 more$"
+    plain = words.replace("'", "")
+    refused(path, ValueError, f"a Zarr group; pass the path of an array in it: {plain}")
+    refused(
+        group, TypeError, rf"got Group; pass one array that it holds, as data\[NAME\]: {words}"
+    )
+    refused(path / "a", ValueError, "group.zarr/a: a Zarr group; pass .*: b/c$")
+
+
+def test_a_list_of_names_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed")
+    monkeypatch.setattr(_stores, "_MOST_LOOKED_AT", 12)
+    with h5py.File(tmp_path / "data.h5", "w") as file:
+        for number in range(12):
+            file[f"{number:02}"] = DATA
+        refused(file, TypeError, "'00', .*'09' and 2 more$")
+        file["12"] = DATA
+        refused(file, TypeError, "'00', .*'09' and many more$")
 
 
 def test_zarr_folders(tmp_path: Path) -> None:
@@ -222,7 +328,10 @@ def test_lazy_arrays() -> None:
     refused(da.zeros((4, 4), chunks=2), TypeError, "pass it to onnx_argmax.dask.argmax")
     xarray = pytest.importorskip("xarray", reason="xarray is not installed")
     lazy = xarray.DataArray(da.zeros((4, 4), chunks=2))
-    refused(lazy, TypeError, "Dask")
+    words = r"lazy and would be computed whole; pass xarray\.apply_ufunc\(onnx_argmax\.argmax"
+    refused(lazy, TypeError, words)
+    held = xarray.Dataset({"inner": ("x", [1, 2])})
+    refused(held, TypeError, r"got Dataset; pass one array that it holds, as data\[NAME\]")
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, "M8[s]", object, "S3", "U3", "i4,i4"])
@@ -230,10 +339,90 @@ def test_objects_of_types_outside_the_contract(dtype: Any) -> None:
     refused(Sliced(np.zeros((2, 3), dtype)), TypeError, "element type")
 
 
-def test_chunks_of_several_sizes() -> None:
-    data = Sliced(DATA)
-    data.chunks = ((6, 6), (5, 5))  # pyright: ignore
-    refused(data, TypeError, "chunks of Sliced are of several sizes")
+class InChunks(Sliced):
+    """Of chunks as an object may have them, which says them itself."""
+
+    def __init__(self, array: Array, chunks: Any) -> None:
+        super().__init__(array)
+        self.said = chunks
+
+    @property
+    def chunks(self) -> Any:
+        if isinstance(self.said, Exception):
+            raise self.said
+        return self.said
+
+    def __setitem__(self, box: Any, values: Any) -> None:
+        self.array[box] = values
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        ((6, 6), (5, 5)),
+        ((5, 5, 2), (10,)),
+        ((12,), 4),
+        [5, 3],
+        np.array([5, 3]),
+        (np.int64(50), 10**30),
+        None,
+    ],
+    ids=lambda chunks: type(chunks).__name__,
+)
+def test_chunks_of_one_size_for_each_axis(chunks: Any) -> None:
+    found = outofcore.argmax(InChunks(DATA, chunks), 1)
+    assert np.array_equal(found, fast_argmax(DATA, 1))
+    out = InChunks(np.full(DATA.shape, -1, np.int64), chunks)
+    outofcore.argmax(DATA[..., None], 2, False, out=out)
+    assert (out.array == 0).all()
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        "auto",
+        "23",
+        b"23",
+        True,
+        5,
+        0,
+        (),
+        (4,),
+        (4, 5, 1),
+        (0, 5),
+        (-1, 5),
+        (4, None),
+        (None, None),
+        ("4", "5"),
+        (4.0, 5.0),
+        (True, 5),
+        (float("nan"), 5),
+        {0: 4, 1: 5},
+        iter((4, 5)),
+        ((6, 5, 1), (5, 5)),
+        ((5, 7), (5, 5)),
+        ((6, 6), (5, 4)),
+        ((6, 6), ()),
+        ((6, 6), "auto"),
+        ((6, 6), (0, 10)),
+        NotImplementedError("of a grid without a rule"),
+    ],
+    ids=lambda chunks: type(chunks).__name__,
+)
+def test_chunks_that_say_no_size(chunks: Any) -> None:
+    came = "NotImplementedError: of a grid" if isinstance(chunks, Exception) else ""
+    words = rf"chunks of this InChunks are {came}.*; allowed are None and one positive integer .*"
+    refused(InChunks(DATA, chunks), TypeError, f"data: {words}; pass an object without chunks")
+    out = InChunks(np.full(DATA.shape, -1, np.int64), chunks)
+    refused(DATA[..., None], TypeError, f"out: {words}", axis=2, keepdims=False, out=out)
+    assert (out.array == -1).all()
+
+
+def test_a_great_many_chunks_are_not_all_in_the_message() -> None:
+    chunks = (tuple(range(1, 100_000)), (10,))
+    with pytest.raises(TypeError, match="allowed are None and one") as caught:
+        outofcore.argmax(InChunks(DATA, chunks))
+    assert len(str(caught.value)) < 500
 
 
 class BreakError(Exception):

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
+from onnx_argmax._block_gathering import gathered_elements, most_at_once
 from onnx_argmax._block_sources import BlockSource
-from onnx_argmax._block_targets import BlockTarget
+from onnx_argmax._block_targets import ArrayTarget, BlockTarget
 from onnx_argmax._boxes import Box, box_at
 from onnx_argmax._element_types import ElementType
 from onnx_argmax._memory_size import size_text
@@ -49,6 +50,10 @@ class TooLittleMemoryError(ValueError):
         self.least_bytes = least_bytes
 
 
+def _nothing(lengths: tuple[int, ...]) -> int:
+    return 0
+
+
 @dataclass(frozen=True, slots=True)
 class Needs:
     """What a walk over an array is made of."""
@@ -68,8 +73,13 @@ class Needs:
     """Most memory that reading a box of so many elements takes."""
     workers: int
     """At most."""
-    writing_bytes: Callable[[tuple[int, ...]], int] = lambda lengths: 0
+    writing_bytes: Callable[[tuple[int, ...]], int] = _nothing
     """Most memory that writing the result of a box takes beyond a copy of it."""
+    held_bytes: int = 0
+    """Most memory that the storage's library takes besides."""
+    result_chunk: tuple[int, ...] = ()
+    """What the target writes at once at least, with 1 in place of a reduced axis; empty where it
+    is any box."""
 
     def is_reduced(self, axis: int) -> bool:
         return self.axis is None or axis == self.axis
@@ -83,18 +93,32 @@ class Needs:
         pairs = enumerate(zip(self.shape, lengths, strict=True))
         return math.prod(-(-whole // n) for axis, (whole, n) in pairs if self.is_reduced(axis))
 
-    def least_memory(self, lengths: tuple[int, ...], workers: int) -> int:
+    def gathering_bytes(self, lengths: tuple[int, ...], workers: int) -> int:
+        """Most memory that writing takes where whole chunks of the target are gathered first."""
+        chunk = self.result_chunk
+        kept = [axis for axis in self.order if not self.is_reduced(axis)]
+        whole, chunks, box = (
+            tuple(of[axis] for axis in kept) for of in (self.shape, chunk, lengths)
+        )
+        begun = gathered_elements(whole, chunks, box, workers) * self.result_bytes
+        return begun + self.writing_bytes(most_at_once(self.shape, chunk, lengths))
+
+    def least_memory(
+        self, lengths: tuple[int, ...], workers: int, *, gathers: bool = False
+    ) -> int:
         """Bytes that a walk in blocks of so many elements takes at most."""
         positions = self.positions(lengths)
         block = self.memory_bytes(lengths)
         result = 2 * positions * self.result_bytes  # once more on its way out
-        writing = self.writing_bytes(lengths)  # by one worker at a time
+        writing = (  # by one worker at a time
+            self.gathering_bytes(lengths, workers) if gathers else self.writing_bytes(lengths)
+        )
         if self.parts(lengths) == 1:
-            return workers * (block + result + _WORKER_BYTES) + writing
+            return workers * (block + result + _WORKER_BYTES) + writing + self.held_bytes
         # Each worker has a block's partial result, and may stand in a tile of its own.
         partial = positions * self.partial_bytes
         tiles = (workers + 1) * partial + result + writing
-        return workers * (block + partial + _WORKER_BYTES) + tiles
+        return workers * (block + partial + _WORKER_BYTES) + tiles + self.held_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +138,8 @@ class BlockPlan:
     lengths: tuple[int, ...]
     """Elements of a block along each axis, fewer at the end of one."""
     workers: int
+    gathers: bool = False
+    """Whether there is memory for whole chunks of the target, which are then written once."""
 
     @property
     def parts(self) -> int:
@@ -190,6 +216,9 @@ def plan_of(
     def writing_bytes(lengths: tuple[int, ...]) -> int:
         return 0 if target is None else target.memory_bytes(reduction.result_lengths(lengths))
 
+    result_chunk: tuple[int, ...] = ()
+    if isinstance(target, ArrayTarget) and max(target.chunk, default=1) > 1:
+        result_chunk = _along_data(reduction, target.chunk)
     needs = Needs(
         shape=source.shape,
         axis=reduction.axis if source.shape else None,
@@ -199,10 +228,21 @@ def plan_of(
         partial_bytes=reduction.partial_dtype(element_type).itemsize,
         result_bytes=reduction.result_dtype.itemsize,
         memory_bytes=source.memory_bytes,
+        held_bytes=source.held_bytes,
         writing_bytes=writing_bytes,
+        result_chunk=result_chunk,
         workers=min(max(threads, 2), _MOST_WORKERS),
     )
     return make_plan(needs, memory_limit, result_bytes)
+
+
+def _along_data(reduction: Reduction, chunk: tuple[int, ...]) -> tuple[int, ...]:
+    """Chunk of a result along the axes of the data, with 1 in place of the reduced one."""
+    axis = reduction.axis
+    if axis is None:
+        return (1,) * len(reduction.shape)
+    behind = axis + 1 if reduction.keepdims else axis
+    return (*chunk[:axis], 1, *chunk[behind:])
 
 
 def make_plan(needs: Needs, memory_limit: int, taken_bytes: int = 0) -> BlockPlan:
@@ -222,19 +262,38 @@ def make_plan(needs: Needs, memory_limit: int, taken_bytes: int = 0) -> BlockPla
     while target >= min(_LEAST_BLOCK_BYTES, largest):
         choices.append((target, 1))
         target //= 2
-    least: int | None = None
-    for target, workers in choices:
-        lengths = _block_lengths(needs, target)
-        plan = BlockPlan(needs, lengths, workers)
-        memory = taken_bytes + needs.least_memory(lengths, min(workers, plan.blocks))
-        if memory <= memory_limit:
-            return BlockPlan(needs, lengths, min(workers, plan.blocks))
-        least = memory if least is None else min(least, memory)
+    found: list[tuple[int, BlockPlan]] = []
+    for gathers in (True, False) if needs.result_chunk else (False,):
+        for target, workers in choices:
+            lengths = _block_lengths(needs, target)
+            blocks = BlockPlan(needs, lengths, workers).blocks
+            plan = BlockPlan(needs, lengths, min(workers, blocks), gathers)
+            memory = taken_bytes + needs.least_memory(lengths, plan.workers, gathers=gathers)
+            if memory <= memory_limit:
+                return plan
+            found.append((memory, plan))
+    least, plan = min(found, key=lambda pair: pair[0])
     what = "an array" if max(needs.chunk, default=1) == 1 else f"chunks of {needs.chunk} in one"
     raise TooLittleMemoryError(
         f"memory_limit: {size_text(memory_limit)} is too little for {what} of shape "
-        f"{needs.shape}; the least that works is {size_text(least or 0)}",
-        least or 0,
+        f"{needs.shape}{_beside_chunks_of_out(plan, least)}; the least that works is "
+        f"{size_text(least)}",
+        least,
+    )
+
+
+def _beside_chunks_of_out(plan: BlockPlan, memory: int) -> str:
+    """Words for the chunks of ``out``, where a plan takes most of its memory for them."""
+    needs = plan.needs
+    of_blocks = replace(needs, writing_bytes=_nothing, result_chunk=())
+    for_out = memory - of_blocks.least_memory(plan.lengths, plan.workers)
+    if not needs.result_chunk or 2 * for_out < memory:
+        return ""
+    chunk = tuple(n for axis, n in enumerate(needs.result_chunk) if not needs.is_reduced(axis))
+    size = size_text(math.prod(chunk) * needs.result_bytes)
+    return (
+        f" with the chunks of out, {chunk} of {size} each: they are written whole, which takes "
+        f"{size_text(for_out)} of it, and less where they are smaller"
     )
 
 

@@ -11,16 +11,20 @@ import threading
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from onnx_argmax._arrays import is_dask_array
 from onnx_argmax._arrays import source as array_source
 from onnx_argmax._boxes import Box, box_text, lengths_of
 from onnx_argmax._element_types import ElementType
 from onnx_argmax._linear_file import FileLayout, LinearFile
 from onnx_argmax._mapped_files import file_behind, give_pages_back, map_behind
 from onnx_argmax._private_map import PrivateMapFile
+from onnx_argmax._store_chunks import chunk_of
+from onnx_argmax._store_memory import handling_bytes, held_bytes, is_known, library_of
+from onnx_argmax._stores import arrays_in
 
 __all__ = [
     "BlockSource",
@@ -28,34 +32,10 @@ __all__ = [
     "MemorySource",
     "ObjectSource",
     "block_source",
-    "chunk_of",
-    "copies_in",
     "where_it_fails",
 ]
 
 _Array = np.ndarray[Any, Any]
-
-_COPIES: Final = {"zarr": 7, "h5py": 5}
-"""How often a box is in memory at most as one of these libraries reads it. At once there are 3 of
-Zarr and 2 of HDF5: compressed, decompressed, put together. What is freed stays with the process
-for a while: the allocator keeps what is smaller than the largest that was freed, a heap for each
-thread, and Zarr decompresses in threads of its own. Measured are up to 6.8 and 4.7, with chunks of
-1 to 16 MiB that compress well or not at all."""
-
-_COPIES_ELSEWHERE: Final = 3
-
-_BYTES_OF_A_CHUNK: Final = 2560
-"""What Zarr holds for each chunk of a box besides its elements: 60,000 chunks of 10 elements took
-121 MiB, 30,000 took 70 MiB."""
-
-
-def copies_in(store: Any) -> int:
-    """How often a box is in memory at most while a store reads or writes it."""
-    return _COPIES.get(_library(store), _COPIES_ELSEWHERE)
-
-
-def _library(store: Any) -> str:
-    return type(store).__module__.partition(".")[0]
 
 
 class BlockSource(Protocol):
@@ -67,6 +47,8 @@ class BlockSource(Protocol):
     """The axes from the outermost in storage to the innermost."""
     chunk: tuple[int, ...]
     """What the storage reads at once at least; 1 along every axis where it is any box."""
+    held_bytes: int
+    """Most memory that the storage's library takes besides that of the boxes."""
 
     def buffer_bytes(self, lengths: tuple[int, ...]) -> int:
         """Bytes of the buffer that :meth:`read` wants for a box of so many elements."""
@@ -110,7 +92,7 @@ def block_source(data: Any, view: np.dtype[Any] | None = None) -> tuple[BlockSou
     elif isinstance(data, np.ndarray):
         found = _source_of_array(data if view is None else data.view(view))
     else:
-        _refuse_lazy(data)
+        _refuse_what_is_no_array(data)
         layout = _file_of_dataset(data)
         found = (
             ObjectSource(data, *_described(data), view)
@@ -149,6 +131,7 @@ class MemorySource:
     dtype: np.dtype[Any] = field(init=False)
     order: tuple[int, ...] = field(init=False)
     chunk: tuple[int, ...] = field(init=False)
+    held_bytes: int = field(default=0, init=False)
     _is_mapped: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -183,6 +166,7 @@ class FileSource:
     dtype: np.dtype[Any] = field(init=False)
     order: tuple[int, ...] = field(init=False)
     chunk: tuple[int, ...] = field(init=False)
+    held_bytes: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         layout = self.file.layout
@@ -216,30 +200,23 @@ class ObjectSource:
     chunk: tuple[int, ...]
     view: np.dtype[Any] | None
     order: tuple[int, ...] = field(init=False)
+    held_bytes: int = field(init=False)
     _stored: np.dtype[Any] = field(init=False)
     _turn: AbstractContextManager[Any] = field(init=False)
 
     def __post_init__(self) -> None:
         self.order = tuple(range(len(self.shape)))
+        self.held_bytes = held_bytes(self.data)
         self._stored = self.dtype
         if self.view is not None:
             self.dtype = _same_size(self.dtype, self.view)
-        # Of these it is known that threads may read at once.
-        self._turn = nullcontext() if _library(self.data) in _COPIES else threading.Lock()
+        self._turn = nullcontext() if is_known(self.data) else threading.Lock()
 
     def buffer_bytes(self, lengths: tuple[int, ...]) -> int:
         return 0
 
     def memory_bytes(self, lengths: tuple[int, ...]) -> int:
-        elements = copies_in(self.data) * _bytes(lengths, self.dtype)
-        return elements + _BYTES_OF_A_CHUNK * self._chunks_in(lengths)
-
-    def _chunks_in(self, lengths: tuple[int, ...]) -> int:
-        """Chunks that a box has at most; within a shard each counts."""
-        chunks = getattr(self.data, "chunks", None) or self.chunk
-        if _library(self.data) != "zarr":
-            return 0
-        return math.prod(-(-n // max(1, c)) for n, c in zip(lengths, chunks, strict=True))
+        return handling_bytes(self.data, lengths)
 
     def read(self, box: Box, buffer: memoryview) -> _Array:
         with self._turn:
@@ -296,22 +273,34 @@ def _same_size(dtype: np.dtype[Any], view: np.dtype[Any]) -> np.dtype[Any]:
     return view
 
 
-def _refuse_lazy(data: Any) -> None:
-    if hasattr(data, "__dask_graph__") and data.__dask_graph__() is not None:
+def _refuse_what_is_no_array(data: Any) -> None:
+    if is_dask_array(data):
         raise TypeError(
             "data: an array of Dask is reduced by Dask: pass it to onnx_argmax.dask.argmax"
         )
+    if hasattr(data, "__dask_graph__") and data.__dask_graph__() is not None:
+        array_source(data)  # says what to do with it, and computes nothing
+    if library_of(data) == "h5py" and not data:
+        raise ValueError(
+            f"data: this {type(data).__name__} of h5py is closed; open its file again"
+        )
+    next_step = "blocks of a stream go to onnx_argmax.outofcore.argmax_blocks"
+    if hasattr(data, "keys"):
+        next_step = "pass one array that it holds, as data[NAME]"
+        if is_known(data):
+            next_step += f": {arrays_in(data)}"
     if isinstance(data, (list, tuple)) or not all(
         hasattr(data, name) for name in ("shape", "dtype", "__getitem__")
     ):
         raise TypeError(
             "data: an array with shape, dtype and slicing, or the path of one, is needed, got "
-            f"{type(data).__name__}; blocks of a stream go to onnx_argmax.outofcore.argmax_blocks"
+            f"{type(data).__name__}; {next_step}"
         )
 
 
 def _described(data: Any) -> tuple[tuple[int, ...], np.dtype[Any], tuple[int, ...]]:
     """Shape, dtype and chunk of an object of another library."""
+    _refuse_null(data)
     try:
         shape = tuple(int(n) for n in data.shape)
         dtype = np.dtype(data.dtype)
@@ -323,28 +312,17 @@ def _described(data: Any) -> tuple[tuple[int, ...], np.dtype[Any], tuple[int, ..
     return shape, dtype, chunk_of("data", data, shape)
 
 
-def chunk_of(argument: str, store: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """What a store reads or writes at once at least; 1 along every axis where it is any box.
-
-    Raises
-    ------
-    TypeError
-        When its chunks are not all of one size.
-    """
-    # A shard is a file of several chunks, which is opened and indexed once for all of them.
-    chunks = getattr(store, "shards", None) or getattr(store, "chunks", None) or (1,) * len(shape)
-    try:
-        return tuple(max(1, min(int(c), n)) for c, n in zip(chunks, shape, strict=True))
-    except (TypeError, ValueError):
+def _refuse_null(data: Any) -> None:
+    if library_of(data) == "h5py" and data.shape is None:
         raise TypeError(
-            f"{argument}: chunks of {type(store).__name__} are of several sizes ({chunks}); one "
-            "for each axis is needed"
-        ) from None
+            f"data: the dataset {data.name!r} of {data.file.filename} is null (h5py.Empty): it "
+            "has a type, but no shape and no elements; pass one that was given an array"
+        )
 
 
 def _file_of_dataset(data: Any) -> FileLayout | None:
     """Where a dataset of h5py lies in its file, if it does so as it is, and nobody writes."""
-    if type(data).__module__.partition(".")[0] != "h5py" or not hasattr(data, "is_virtual"):
+    if library_of(data) != "h5py" or not hasattr(data, "is_virtual"):
         return None
     import h5py
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from onnx_argmax._arrays import Source
 from onnx_argmax._arrays import source as array_source
 from onnx_argmax._block_walk import Progress
 from onnx_argmax._boxes import Box, box_at
@@ -64,7 +65,7 @@ class BlockStream:
             When it reaches beyond the array, or the partial results take too much memory.
         """
         start, block = self._taken_apart(pair)
-        data = array_source(block)
+        data = self._source(block)
         box = self._box(start, data.shape)
         state = self._state_for(data.element_type)
         self._coverage.add(box)
@@ -84,6 +85,27 @@ class BlockStream:
             )
             merge(state[(*place, ...)], partials, data.element_type, reduction.select_last_index)
         self._report(math.prod(data.shape), data.element_type.itemsize)
+
+    def add_all(self, blocks: Iterable[tuple[Sequence[int], Any]]) -> None:
+        """Merge every block of an iterable; each is let go before the next one is asked for.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for :meth:`add`, and when it is no iterable of blocks. What it raises itself comes
+            as it is, with a note that says after which block.
+        """
+        pairs = _pairs(blocks)
+        while True:
+            try:
+                pair = next(pairs)
+            except StopIteration:
+                return
+            except Exception as error:
+                error.add_note(f"blocks: raised when block number {self._blocks} was asked for")
+                raise
+            self.add(pair)
+            del pair  # or it would live on while the next one is made
 
     def indices(self) -> np.ndarray[Any, Any]:
         """The result, of its shape.
@@ -109,6 +131,13 @@ class BlockStream:
                 f"blocks: block number {self._blocks} is a {type(pair).__name__}, and no pair of "
                 "an offset (an integer for each axis) and an array"
             ) from None
+
+    def _source(self, block: Any) -> Source:
+        try:
+            return array_source(block)
+        except TypeError as error:
+            text = str(error).removeprefix("data: ")
+            raise TypeError(f"blocks: block number {self._blocks}: {text}") from error
 
     def _box(self, start: tuple[int, ...], lengths: tuple[int, ...]) -> Box:
         shape = self._reduction.shape
@@ -148,3 +177,31 @@ class BlockStream:
         if self._progress is not None:
             whole = math.prod(self._reduction.shape) * itemsize
             self._progress(Progress(0, self._blocks, whole, self._elements * itemsize))
+
+
+def _pairs(blocks: Any) -> Iterator[Any]:
+    allowed = "blocks: an iterable of pairs (offset, block) is needed, got"
+    if isinstance(blocks, Mapping):
+        raise TypeError(
+            f"{allowed} a {type(blocks).__name__}; pass blocks.items() where its keys are offsets"
+        )
+    if hasattr(blocks, "shape") or isinstance(blocks, (str, bytes)):
+        raise TypeError(
+            f"{allowed} {type(blocks).__name__}; an array, or the path of one, goes to "
+            "onnx_argmax.outofcore.argmax"
+        )
+    if isinstance(blocks, (tuple, list)) and len(blocks) == 2 and _is_offset(blocks[0]):
+        raise TypeError(f"{allowed} one pair alone; pass a list of it: [(offset, block)]")
+    try:
+        return iter(blocks)
+    except TypeError as error:
+        raise TypeError(
+            f"{allowed} {type(blocks).__name__}; pass a list of them, or a generator"
+        ) from error
+
+
+def _is_offset(first: Any) -> bool:
+    try:
+        return all(operator.index(n) >= 0 for n in first)
+    except TypeError:
+        return False

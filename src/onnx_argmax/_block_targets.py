@@ -14,14 +14,21 @@ from onnx_argmax._block_sources import (
     FileSource,
     MemorySource,
     ObjectSource,
-    chunk_of,
-    copies_in,
 )
 from onnx_argmax._boxes import Box
 from onnx_argmax._linear_file import LinearFile
 from onnx_argmax._mapped_files import file_behind, give_pages_back, map_behind, may_share_file
+from onnx_argmax._store_chunks import chunk_of
+from onnx_argmax._store_memory import handling_bytes, held_bytes
 
-__all__ = ["BlockTarget", "FileTarget", "block_target", "out_view", "refuse_overlap"]
+__all__ = [
+    "ArrayTarget",
+    "BlockTarget",
+    "FileTarget",
+    "block_target",
+    "out_view",
+    "refuse_overlap",
+]
 
 _Array = np.ndarray[Any, Any]
 
@@ -54,15 +61,17 @@ class ArrayTarget:
         self._is_array = isinstance(out, np.ndarray)
         self._is_mapped = self._is_array and map_behind(out) is not None
         shape = tuple(out.shape)
-        self._chunk = (1,) * len(shape) if self._is_array else chunk_of("out", out, shape)
+        self.chunk = (1,) * len(shape) if self._is_array else chunk_of("out", out, shape)
+        """What is written at once at least."""
 
     def memory_bytes(self, lengths: tuple[int, ...]) -> int:
         if self._is_array:
             return 0
-        touched = self.out.dtype.itemsize  # by whole chunks, which are read, changed and written
-        for n, chunk, whole in zip(lengths, self._chunk, self.out.shape, strict=True):
-            touched *= min(whole, (-(-n // chunk) + (n % chunk != 0)) * chunk)
-        return copies_in(self.out) * touched
+        touched = tuple(  # by whole chunks, which are read, changed and written
+            min(whole, (-(-n // chunk) + (n % chunk != 0)) * chunk)
+            for n, chunk, whole in zip(lengths, self.chunk, self.out.shape, strict=True)
+        )
+        return handling_bytes(self.out, touched) + held_bytes(self.out)
 
     def memory(self, box: Box) -> _Array | None:
         plain = isinstance(self.out, np.ndarray) and not self._is_mapped

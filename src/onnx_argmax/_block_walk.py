@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any, Protocol
@@ -26,6 +26,7 @@ from onnx_argmax._block_sources import BlockSource, where_it_fails
 from onnx_argmax._block_targets import BlockTarget
 from onnx_argmax._boxes import Box, box_text, lengths_of, offset_of
 from onnx_argmax._element_types import ElementType
+from onnx_argmax._gate import Gate, ShutError
 from onnx_argmax._partial import Partials, merge, nothing, partials_of
 from onnx_argmax._reductions import Reduction
 
@@ -123,39 +124,59 @@ class BlockWalk:
         self._lock = threading.Lock()
         self._writing = threading.Lock()
         self._stopped = threading.Event()
+        self._gate = Gate()
         self._events: SimpleQueue[Block | BaseException | None] = SimpleQueue()
 
     def run(self) -> None:
         """Reduce every block.
 
+        Whatever it ends with, nothing is written or merged afterwards. A second interrupt, as the
+        first one is dealt with, ends the waiting for workers that read; what these read is
+        dropped.
+
         Raises
         ------
         OSError
-            When a block cannot be read, or a result cannot be written.
+            When a block cannot be read, a result cannot be written, or the system starts no
+            thread.
         """
-        workers = [
-            threading.Thread(target=self._work, name=f"onnx-argmax block reader {i}", daemon=True)
-            for i in range(self._plan.workers)
-        ]
+        workers: list[threading.Thread] = []
         try:
-            for number, tile in list(self._tiles.items()):  # broken off as it was to be written
-                if tile.missing == 0:
-                    self._write_state(number, tile)
-            for worker in workers:
-                worker.start()
-            self._wait_for(len(workers))
+            try:
+                for number, tile in list(self._tiles.items()):  # broken off as it was written
+                    if tile.missing == 0:
+                        self._write_state(number, tile)
+                self._start(workers)
+                self._wait_for(len(workers))
+            finally:
+                self._stopped.set()
+                for worker in workers:
+                    if worker.ident is not None:
+                        worker.join()
         except BaseException:
-            self._stop(workers)
-            if self._journal is not None:
-                self._journal.keep(self._snapshot())
+            try:
+                self._gate.shut()
+            finally:
+                if self._journal is not None:
+                    self._journal.keep(self._snapshot())
             raise
-        self._stop(workers)
 
-    def _stop(self, workers: Iterable[threading.Thread]) -> None:
-        self._stopped.set()
-        for worker in workers:
-            if worker.ident is not None:
-                worker.join()
+    def _start(self, workers: list[threading.Thread]) -> None:
+        """Start as many as the plan has, or as the system lets: one does all in more time."""
+        for number in range(self._plan.workers):
+            name = f"onnx-argmax block reader {number}"
+            worker = threading.Thread(target=self._work, name=name, daemon=True)
+            workers.append(worker)
+            try:
+                worker.start()
+            except RuntimeError as error:
+                workers.pop()
+                if workers:
+                    return
+                raise OSError(
+                    f"threads: the system starts none to read with ({error}); end other programs, "
+                    "or raise the limit of threads and processes (ulimit -u)"
+                ) from error
 
     def _wait_for(self, running: int) -> None:
         done, bytes_done = self._done, self._bytes_done
@@ -193,22 +214,31 @@ class BlockWalk:
                 block = self._plan.block(number)
                 self._reduce(block, buffer)
                 self._events.put(block)
+        except ShutError:
+            return
         except BaseException as error:
             self._events.put(error)
         self._events.put(None)
 
     def _reduce(self, block: Block, buffer: memoryview) -> None:
         elements, data = self._read(block.box, buffer)
-        if self._plan.parts == 1:
-            box = self._result_box(block.tile)
-            memory = self._target.memory(box)
-            indices = self._indices_of(data, memory)
-            self._source.done_with(elements)
-            if memory is None:
-                self._write(box, indices)
-            with self._lock:
-                self._finished.blocks.add(block.number)
-            return
+        with self._gate:
+            if self._plan.parts == 1:
+                self._reduce_whole(block, elements, data)
+            else:
+                self._reduce_part(block, elements, data)
+
+    def _reduce_whole(self, block: Block, elements: Any, data: Source) -> None:
+        box = self._result_box(block.tile)
+        memory = self._target.memory(box)
+        indices = self._indices_of(data, memory)
+        self._source.done_with(elements)
+        if memory is None:
+            self._write(box, indices)
+        with self._lock:
+            self._finished.blocks.add(block.number)
+
+    def _reduce_part(self, block: Block, elements: Any, data: Source) -> None:
         reduction = self._reduction
         partials = partials_of(
             data,
@@ -220,6 +250,7 @@ class BlockWalk:
         )
         self._source.done_with(elements)
         with self._lock:
+            self._gate.check()
             tile = self._merge(block, partials, data.element_type)
         if tile.missing == 0:
             self._write_state(block.tile, tile)
@@ -275,6 +306,7 @@ class BlockWalk:
 
     def _write(self, box: Box, indices: np.ndarray[Any, Any]) -> None:
         with self._writing:
+            self._gate.check()
             try:
                 self._target.write(box, indices.astype(self._reduction.result_dtype, copy=False))
             except MemoryError:

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import re
 import warnings
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -15,16 +17,21 @@ import numpy as np
 from onnx_argmax._files import file_size
 from onnx_argmax._linear_file import FileLayout
 
-__all__ = ["opened_store", "store_path"]
+__all__ = ["arrays_in", "npy_layout", "opened_store", "store_path", "taken_apart"]
 
 _NPY_MAGIC: Final = b"\x93NUMPY"
 _HDF5_MAGIC: Final = b"\x89HDF\r\n\x1a\n"
+_ZIP_MAGIC: Final = b"PK\x03\x04"
 _HDF5_SUFFIXES: Final = (".h5", ".hdf5", ".he5", ".nc")
-_DATASET: Final = re.compile(
-    r"(?P<file>.*(?:\.h5|\.hdf5|\.he5|\.nc)):(?P<dataset>.+)", re.IGNORECASE | re.DOTALL
-)
+_COLON: Final = re.compile(r"(?<=\.h5|\.nc):|(?<=\.hdf5):|(?<=\.he5):", re.IGNORECASE)
+"""What may stand between the path of a file and the name of a dataset in it."""
 _ZARR_FILES: Final = ("zarr.json", ".zarray", ".zgroup")
 _ALLOWED: Final = "allowed are FILE.npy, the folder of a Zarr array, and FILE.h5:DATASET"
+
+_MOST_NAMED: Final = 10
+_MOST_LOOKED_AT: Final = 1000
+"""Of what a store or a folder holds, for a message: each group of a store in a cloud is a request
+to it."""
 
 
 @contextmanager
@@ -46,31 +53,60 @@ def opened_store(path: str | Path) -> Generator[Any]:
     ModuleNotFoundError
         When zarr or h5py is needed and not installed.
     """
-    where = store_path(path)
-    dataset = _DATASET.fullmatch(str(path))
+    if not str(path):
+        raise ValueError(f"'': the path is empty; {_ALLOWED}")
+    where, dataset = taken_apart(path)
     with ExitStack() as stack:
-        if where.is_dir():
+        if dataset is not None:
+            yield _dataset(stack.enter_context(_hdf5_file(where)), where, dataset)
+        elif where.is_dir():
             yield _zarr_array(where)
-        elif dataset is not None and not Path(path).exists():
-            yield _dataset(stack.enter_context(_hdf5_file(where)), where, dataset["dataset"])
         else:
             yield from _of_file(where, stack)
 
 
 def store_path(path: str | Path) -> Path:
     """The file or folder of what :func:`opened_store` takes."""
-    dataset = _DATASET.fullmatch(str(path))
-    return Path(path if dataset is None or Path(path).exists() else dataset["file"])
+    return taken_apart(path)[0]
+
+
+def taken_apart(path: str | Path) -> tuple[Path, str | None]:
+    """The file or folder, and the name of the dataset in it.
+
+    Both a folder and a dataset can have a name with ``.h5:`` in it, so what is there decides.
+    """
+    text, whole = str(path), Path(path)
+    ends = [(found.start(), found.end()) for found in _COLON.finditer(text)]
+    parts = [(Path(text[:end]), text[start:]) for end, start in ends]
+    if not parts or whole.exists():
+        return whole, None
+    for file, dataset in parts:
+        if file.is_file():
+            return file, dataset
+    # None is there. What lies in the name of a folder that is there is not the end of a file's.
+    folder = next((len(str(parent)) for parent in whole.parents if parent.is_dir()), 0)
+    return next(((file, name) for file, name in parts if len(str(file)) > folder), (whole, None))
 
 
 def _of_file(path: Path, stack: ExitStack) -> Generator[Any]:
-    file_size(path)
+    try:
+        file_size(path)
+    except NotADirectoryError:
+        raise NotADirectoryError(
+            f"{path}: no such file: it would lie in another one, which is no folder; the dataset "
+            "of an HDF5 file is named as FILE.h5:DATASET"
+        ) from None
     with path.open("rb") as file:
         start = file.read(8)
     if start.startswith(_NPY_MAGIC):
         yield npy_layout(path)
     elif start == _HDF5_MAGIC or path.suffix.lower() in _HDF5_SUFFIXES:
         yield _dataset(stack.enter_context(_hdf5_file(path)), path, None)
+    elif start.startswith(_ZIP_MAGIC):
+        raise ValueError(
+            f"{path}: a zip archive, of which no part is read alone; pass numpy.load(...)[NAME] "
+            "of a .npz, and of a Zarr store in an archive the array that zarr.open(...) gives"
+        )
     else:
         raise ValueError(f"{path}: neither a .npy file nor HDF5; {_ALLOWED}")
 
@@ -114,8 +150,12 @@ def npy_layout(path: Path) -> FileLayout:
 
 
 def _zarr_array(path: Path) -> Any:
-    if not any((path / name).exists() for name in _ZARR_FILES):
-        raise ValueError(f"{path}: a folder, and not that of a Zarr array; {_ALLOWED}")
+    if not _is_zarr(path):
+        inner = (str(path / name) for name in _zarr_folders_in(path))
+        raise ValueError(
+            f"{path}: a folder, and not that of a Zarr array; Zarr's in it: {_listed(inner)}; "
+            f"{_ALLOWED}"
+        )
     import zarr
 
     try:
@@ -123,9 +163,21 @@ def _zarr_array(path: Path) -> Any:
     except Exception as error:  # of any of its classes, or those of its store or codecs
         raise ValueError(f"{path}: Zarr cannot open it: {error}") from error
     if not isinstance(found, zarr.Array):
-        names = ", ".join(sorted(found.array_keys())) or "none"
-        raise ValueError(f"{path}: a Zarr group; pass the path of an array in it: {names}")
+        raise ValueError(
+            f"{path}: a Zarr group; pass the path of an array in it: {_listed(_names_in(found))}"
+        )
     return found
+
+
+def _is_zarr(folder: Path) -> bool:
+    return any((folder / name).exists() for name in _ZARR_FILES)
+
+
+def _zarr_folders_in(folder: Path) -> Iterator[str]:
+    with os.scandir(folder) as entries:
+        for entry in itertools.islice(entries, _MOST_LOOKED_AT):
+            if entry.is_dir() and _is_zarr(Path(entry)):
+                yield entry.name
 
 
 @contextmanager
@@ -134,7 +186,8 @@ def _hdf5_file(path: Path) -> Generator[Any]:
     import h5py
 
     try:
-        file = h5py.File(path, "r")
+        # Each chunk is read once, as a whole: a cache of them would only take memory.
+        file = h5py.File(path, "r", rdcc_nbytes=0)
     except OSError as error:
         raise OSError(f"{path}: HDF5 cannot open it: {error}") from error
     with file:
@@ -144,36 +197,91 @@ def _hdf5_file(path: Path) -> Generator[Any]:
 def _dataset(file: Any, path: Path, name: str | None) -> Any:
     import h5py
 
-    if name is not None:
-        try:
-            found = file[name]
-        except KeyError:
-            raise ValueError(
-                f"{path}: no dataset {name!r} in it; it holds {_datasets(file)}"
-            ) from None
-        if not isinstance(found, h5py.Dataset):
-            raise ValueError(f"{path}: {name!r} is no dataset; the file holds {_datasets(file)}")
-        return found
-    names = _dataset_names(file)
-    if len(names) != 1:
-        raise ValueError(f"{path}: it holds {_datasets(file)}; name one, as {path}:NAME")
-    return file[names[0]]
+    if name is None:
+        return _only_dataset(file, path)
+    try:
+        found = file[name]
+    except Exception as error:  # KeyError, and of some names that HDF5 cannot look up others
+        raise ValueError(
+            f"{path}: no dataset {name!r} in it{_why_not(file, name)}; it holds {arrays_in(file)}"
+        ) from error
+    if isinstance(found, h5py.Group):
+        raise ValueError(
+            f"{path}: {name!r} is no dataset but a group; pass one in it, as {path}:"
+            f"{name.rstrip('/')}/NAME: {arrays_in(found)}"
+        )
+    if not isinstance(found, h5py.Dataset):
+        raise ValueError(f"{path}: {name!r} is no dataset; the file holds {arrays_in(file)}")
+    return found
 
 
-def _dataset_names(file: Any) -> list[str]:
+def _why_not(file: Any, name: str) -> str:
+    """Of a name that is there and leads nowhere, where to."""
     import h5py
 
-    names: list[str] = []
+    try:
+        link = file.get(name, getlink=True)
+    except Exception:  # no such name, said in HDF5's own ways
+        return ""
+    match link:
+        case h5py.ExternalLink():
+            return f": it is a link to {link.path!r} in the file {link.filename!r}, not found"
+        case h5py.SoftLink():
+            return f": it is a link to {link.path!r}, not found"
+        case _:
+            return ""
 
-    def visit(name: str, found: Any) -> None:
-        if isinstance(found, h5py.Dataset):
-            names.append(name)
 
-    file.visititems(visit)
-    return names
+def _only_dataset(file: Any, path: Path) -> Any:
+    names = list(itertools.islice(_names_in(file), 2))
+    if len(names) != 1:
+        raise ValueError(f"{path}: it holds {arrays_in(file)}; name one, as {path}:NAME")
+    return _dataset(file, path, names[0])
 
 
-def _datasets(file: Any) -> str:
-    names = _dataset_names(file)
-    shown = ", ".join(repr(name) for name in names[:10]) or "no dataset"
-    return f"{shown} and {len(names) - 10} more" if len(names) > 10 else shown
+def arrays_in(group: Any) -> str:
+    """Names of the arrays in a group of Zarr or h5py, at any depth, for a message."""
+    return _listed(map(repr, _names_in(group)))
+
+
+def _names_in(group: Any) -> Iterator[str]:
+    """Paths of the arrays in a group, from there; one that several paths lead to comes once."""
+    seen = set[Any]()
+    groups = [(group, "")]
+    while groups and len(seen) < _MOST_LOOKED_AT:
+        inner, prefix = groups.pop()
+        below: list[tuple[Any, str]] = []
+        for name, found in _members(inner):
+            number = getattr(found, "id", prefix + name)  # of h5py, equal for what is the same
+            if number in seen:
+                continue
+            if hasattr(found, "keys"):
+                seen.add(number)
+                below.append((found, f"{prefix}{name}/"))
+            elif found is None or hasattr(found, "shape"):
+                seen.add(number)
+                yield f"{prefix}{name}"
+        groups += reversed(below)
+
+
+def _members(group: Any) -> Iterator[tuple[str, Any]]:
+    """What a group holds, by name; None for a link to another file, which is not opened."""
+    if hasattr(group, "members"):
+        yield from sorted(group.members())
+        return
+    for name in sorted(group):
+        link = group.get(name, getlink=True) if hasattr(group, "file") else None
+        kind = type(link).__name__
+        if kind == "ExternalLink":
+            yield name, None
+        elif kind != "SoftLink":  # what it leads to is found by its own name
+            yield name, group[name]
+
+
+def _listed(names: Iterator[str]) -> str:
+    found = sorted(itertools.islice(names, _MOST_LOOKED_AT))
+    shown = ", ".join(found[:_MOST_NAMED]) or "none"
+    if next(names, None) is not None:
+        return f"{shown} and many more"
+    more = len(found) - _MOST_NAMED
+    return f"{shown} and {more} more" if more > 0 else shown

@@ -9,22 +9,25 @@ from __future__ import annotations
 import math
 import operator
 import os
-from collections.abc import Callable, Iterable, Sequence
+import reprlib
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 
 from onnx_argmax._arguments import thread_count
+from onnx_argmax._block_gathering import GatheringTarget
 from onnx_argmax._block_plan import plan_of
 from onnx_argmax._block_sources import block_source
 from onnx_argmax._block_stream import BlockStream
-from onnx_argmax._block_targets import block_target, out_view, refuse_overlap
+from onnx_argmax._block_targets import ArrayTarget, block_target, out_view, refuse_overlap
 from onnx_argmax._block_walk import BlockWalk, Progress
 from onnx_argmax._boxes import whole_box
 from onnx_argmax._build import get_num_threads
 from onnx_argmax._memory_size import bytes_of, size_text
 from onnx_argmax._reductions import Reduction
+from onnx_argmax._store_memory import import_bytes, loaded_libraries
 from onnx_argmax._stores import opened_store
 
 __all__ = ["Progress", "argmax", "argmax_blocks"]
@@ -82,6 +85,9 @@ def argmax(
 
     Notes
     -----
+    Whole chunks of ``out`` are put together before they are written, where the limit has room for
+    those that are begun; else a chunk is read, changed and written for each block that lies in it.
+
     The array is read once, a block at a time, in the order of its storage: whole chunks of a
     store, long runs of a file, some 4 MiB each where chunks are not larger. An array that lies in
     its file as it is (a ``.npy``, a memory map, an HDF5 dataset that is neither chunked nor
@@ -100,24 +106,29 @@ def argmax(
     """
     limit = bytes_of("memory_limit", memory_limit)
     _check_progress(progress)
+    loaded = loaded_libraries()
     with ExitStack() as stack:
         if isinstance(data, (str, os.PathLike)):
-            data = stack.enter_context(opened_store(os.fspath(data)))
+            data = stack.enter_context(opened_store(os.fsdecode(data)))
         source, element_type = block_source(data)
         stack.callback(source.close)
         view = None if out is None else out_view(out)
         reduction = Reduction.checked(source.shape, axis, keepdims, select_last_index, dtype, view)
         most_threads = get_num_threads() if threads is None else thread_count(threads)
-        result_bytes = 0
+        taken = import_bytes(loaded)
         if view is None:
             out = view = _new_result(reduction, limit)
-            result_bytes = out.nbytes
+            taken += out.nbytes
         if 0 in source.shape:
             return out
         target = block_target(view)
         stack.callback(target.close)
         refuse_overlap(source, target)
-        plan = plan_of(source, element_type, reduction, most_threads, limit, result_bytes, target)
+        plan = plan_of(source, element_type, reduction, most_threads, limit, taken, target)
+        if plan.gathers and isinstance(target, ArrayTarget):
+            target = GatheringTarget(
+                target, reduction.result_shape, target.chunk, reduction.result_dtype
+            )
         walk = BlockWalk(source, target, plan, reduction, threads=most_threads, progress=progress)
         walk.run()
     return out
@@ -183,9 +194,7 @@ def argmax_blocks(
         out = view = _new_result(reduction, limit)
         limit -= out.nbytes
     stream = BlockStream(reduction, limit, threads=most_threads, progress=progress)
-    for pair in blocks:
-        stream.add(pair)
-        del pair  # or it would live on while the next one is made
+    stream.add_all(blocks)
     indices = stream.indices()
     target = block_target(view)
     try:
@@ -209,11 +218,16 @@ def _new_result(reduction: Reduction, limit: int) -> Any:
 
 def _lengths(shape: Any) -> tuple[int, ...]:
     try:
+        # Of these Python makes integers too, and not those that were meant.
+        if isinstance(shape, (str, bytes, Mapping, Set)) or any(
+            isinstance(n, bool) for n in shape
+        ):
+            raise TypeError
         lengths = tuple(map(operator.index, shape))
     except TypeError:
         raise TypeError(
-            f"shape: an integer for each axis is needed, got {shape!r} of type "
-            f"{type(shape).__name__}"
+            f"shape: an integer for each axis is needed, got {reprlib.repr(shape)} of type "
+            f"{type(shape).__name__}; pass a tuple such as (1000, 300)"
         ) from None
     if any(n < 0 for n in lengths):
         raise ValueError(f"shape: a length cannot be negative, got {lengths}")

@@ -6,12 +6,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from onnx_argmax.cli.errors import message_of, report
+from onnx_argmax.cli.errors import INTERRUPTED, message_of, report
 
 __all__ = ["main"]
-
-_INTERRUPTED = 130
-"""Exit status of a command that Ctrl-C ended: 128 and the number of SIGINT, as shells have it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     -------
     int
         0 on success; 2 on wrong use, 1 on any other error, each with one line on standard
-        error; 130 after Ctrl-C.
+        error; 130 after Ctrl-C, with one too.
     """
     try:
         try:
@@ -34,6 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except ImportError as error:  # Typer is not there, for example
             report(message_of(error))
             return 1
-        return call(sys.argv[1:] if arguments is None else list(arguments))
+        if arguments is None:
+            return call(sys.argv[1:], ends_process=True)
+        return call(list(arguments))
     except KeyboardInterrupt:
-        return _INTERRUPTED
+        report("interrupted by SIGINT")
+        return INTERRUPTED

@@ -15,7 +15,7 @@ import typer
 
 from onnx_argmax import __version__, argmax
 from onnx_argmax._memory_size import bytes_of
-from onnx_argmax.cli.errors import CommandError, message_of, report
+from onnx_argmax.cli.errors import INTERRUPTED, CommandError, message_of, report
 from onnx_argmax.cli.evaluation import RUNTIMES
 from onnx_argmax.cli.standard_output import show_text
 
@@ -28,6 +28,7 @@ _NAME = "onnx-argmax"
 class _Settings:
     arguments: list[str]
     debug: bool = False
+    ends_process: bool = False
 
 
 app = typer.Typer(
@@ -38,15 +39,20 @@ app = typer.Typer(
 )
 
 
-def call(arguments: list[str]) -> int:
-    """Run the command and give its exit status; whatever goes wrong is said in one line."""
-    settings = _Settings(arguments)
+def call(arguments: list[str], *, ends_process: bool = False) -> int:
+    """Run the command and give its exit status; whatever goes wrong is said in one line.
+
+    ``ends_process`` says that the process ends with that status.
+    """
+    settings = _Settings(arguments, ends_process=ends_process)
     try:
         status = app(arguments, prog_name=_NAME, standalone_mode=False, obj=settings)
     except typer.Abort as error:  # what older releases of Typer make of Ctrl-C
         raise KeyboardInterrupt from error
     except Exception as error:
         return _failed(error, debug=settings.debug)
+    if status == INTERRUPTED:  # what newer ones make of it
+        raise KeyboardInterrupt
     return status if isinstance(status, int) else 0
 
 
@@ -235,6 +241,7 @@ def inspect(
     add_help_option=False,
 )
 def array(
+    context: typer.Context,
     source: Annotated[
         str,
         typer.Argument(
@@ -309,6 +316,7 @@ def array(
             memory=most_memory,
             output=output,
             resume=resume,
+            ends_process=context.obj.ends_process,
         )
     )
 

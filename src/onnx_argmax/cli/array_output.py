@@ -9,6 +9,7 @@ import io
 import math
 import os
 import shutil
+import stat
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,9 +20,16 @@ from onnx_argmax._linear_file import FileLayout, LinearFile
 from onnx_argmax._memory_size import size_text
 from onnx_argmax._stores import npy_layout
 from onnx_argmax.cli.errors import CommandError
-from onnx_argmax.cli.outputs import beside, permissions_of, replaced_by
+from onnx_argmax.cli.exchange import exchange
+from onnx_argmax.cli.outputs import (
+    beside,
+    is_beside,
+    permissions_of,
+    replaced_by,
+    what_is_there,
+)
 
-__all__ = ["PartFile"]
+__all__ = ["PartFile", "refuse_aside"]
 
 _Array = np.ndarray[Any, Any]
 
@@ -56,31 +64,59 @@ class PartFile:
         self.path = part_of(output) if stays else beside(self.target)
         self._shape, self._dtype = shape, dtype
         self._file: LinearFile | None = None
+        self._folder: Path | None = None
+        """A Zarr array that has not its name yet."""
+        self._refuse(what_is_there(self.path))
         new = 0 if stays else os.O_EXCL
         try:
             self._descriptor = os.open(
-                self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | new, 0o666
+                self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | new, 0o666
             )
         except OSError as error:
             raise self._failed(error) from error
         try:
+            self._check_is_own()
             self._lock()
         except BaseException:
             os.close(self._descriptor)
             raise
         self.is_new = os.fstat(self._descriptor).st_size == 0
 
+    def _refuse(self, there: str | None) -> None:
+        if there is not None:
+            raise CommandError(
+                f"--output: {self.output}: it is written as {self.path} first, which is {there}; "
+                "delete that or move it away, or run without --resume"
+            )
+
+    def _check_is_own(self) -> None:
+        found = os.fstat(self._descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            self._refuse("no file")
+        if found.st_nlink > 1:
+            self._refuse(
+                f"a file with {found.st_nlink} names (hard links), under all of which it would "
+                "change"
+            )
+
     def _lock(self) -> None:
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            held = os.path.samestat(os.fstat(self._descriptor), self.path.stat())
-        except (BlockingIOError, FileNotFoundError):
+            held = self._has_its_name()
+        except BlockingIOError:
             held = False
         if not held:
             raise CommandError(
                 f"--output: {self.output}: another process is writing {self.path}; wait for its "
                 "end, or choose another output"
             )
+
+    def _has_its_name(self) -> bool:
+        """Whether its name leads to this file still, and by no link."""
+        try:
+            return os.path.samestat(os.fstat(self._descriptor), self.path.lstat())
+        except FileNotFoundError:
+            return False
 
     def reserve(self) -> None:
         """Write the header, and have the disk give all the space now.
@@ -122,6 +158,11 @@ class PartFile:
 
     def _open(self, layout: FileLayout) -> None:
         self._file = LinearFile(layout, writable=True)
+        if not self._has_its_name():  # it was opened by its name once more
+            raise CommandError(
+                f"--output: {self.output}: {self.path} was replaced by another process meanwhile; "
+                "choose another output"
+            )
 
     @property
     def file(self) -> LinearFile:
@@ -146,9 +187,16 @@ class PartFile:
         self.file.sync()
 
     def close(self) -> None:
-        """Let go of the file, which stays."""
+        """Let go of the file, which stays unless it is empty.
+
+        A Zarr array that got no name is gone.
+        """
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
         if self._file is not None:
             self._file.close()
+        if os.fstat(self._descriptor).st_size == 0 and self._has_its_name():
+            self.remove()
         os.close(self._descriptor)
 
     def remove(self) -> None:
@@ -169,7 +217,7 @@ class PartFile:
                 return self._as_zarr()
             mode = permissions_of(self.target)
             if mode is not None:
-                self.path.chmod(mode)
+                os.fchmod(self._descriptor, mode)
         except OSError as error:
             raise self._failed(error) from error
         return self.path
@@ -177,16 +225,17 @@ class PartFile:
     def _as_zarr(self) -> Path:
         from onnx_argmax.cli.zarr_output import write_zarr
 
-        folder = beside(self.target)
-        try:
-            write_zarr(folder, self.file)
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-        return folder
+        self._folder = beside(self.target)
+        write_zarr(self._folder, self.file)
+        return self._folder
 
-    def finish(self, whole: Path) -> None:
+    def finish(self, whole: Path) -> str:
         """Give what :meth:`prepare` made its final name.
+
+        Returns
+        -------
+        str
+            What the user is to know of it; mostly nothing.
 
         Raises
         ------
@@ -194,28 +243,40 @@ class PartFile:
             When it cannot be renamed; what was there before stays.
         """
         try:
-            if whole.is_dir():
-                self._replace_folder(whole)
-                self.remove()
-            else:
+            if not whole.is_dir():
                 whole.replace(self.target)
+                return ""
+            replaced = self._replace_folder(whole)
         except OSError as error:
             raise self._failed(error) from error
+        self._folder = None
+        self.remove()
+        return "" if replaced is None else _deleted(replaced)
 
-    def _replace_folder(self, whole: Path) -> None:
-        # A folder takes the place of an empty one alone.
-        old = beside(self.target) if self.target.exists() else None
+    def _replace_folder(self, whole: Path) -> Path | None:
+        """Where what was replaced lies now, if anything was.
+
+        A folder takes the place of an empty one alone.
+        """
+        if not self.target.exists():
+            whole.rename(self.target)
+            return None
+        if exchange(whole, self.target):
+            return whole
+        aside = aside_of(self.output)
+        self.target.rename(aside)
         try:
-            if old is not None:
-                self.target.rename(old)
             whole.rename(self.target)
         except OSError:
-            if old is not None and old.exists():
-                old.rename(self.target)
-            shutil.rmtree(whole, ignore_errors=True)
+            aside.rename(self.target)
             raise
-        if old is not None:
-            shutil.rmtree(old, ignore_errors=True)
+        return aside
+
+    def forget(self, name: str) -> None:
+        """Delete the folder of :meth:`prepare`, by its name, that a run that was killed left."""
+        folder = self.target.with_name(name)
+        if is_beside(folder) and what_is_there(folder) == "a folder":
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _failed(self, error: OSError, needed: int = 0) -> CommandError:
         reason = error.strerror or str(error)
@@ -223,6 +284,38 @@ class PartFile:
             free = shutil.disk_usage(self.target.parent).free
             reason += f": {size_text(needed)} are needed, {size_text(free)} are free"
         return CommandError(f"--output: {self.output}: cannot be written: {reason}")
+
+
+def _deleted(folder: Path) -> str:
+    shutil.rmtree(folder, ignore_errors=True)
+    return f"; what it replaced lies in {folder}, which you may delete" if folder.exists() else ""
+
+
+def refuse_aside(output: Path) -> None:
+    """Refuse an output that a run was killed at as it replaced it, in two steps.
+
+    Raises
+    ------
+    CommandError
+        When what was there before lies aside; the message says where, and what to do.
+    """
+    target, aside = replaced_by(output), aside_of(output)
+    if not os.path.lexists(aside):
+        return
+    if target.exists():
+        words = f"delete {aside}, or move it away"
+    else:
+        words = f"rename {aside} to {target} to have it back, or delete it"
+    raise CommandError(
+        f"--output: {output}: {aside} is there, which a run that is killed as it replaces a Zarr "
+        f"array leaves of what was there before; {words}"
+    )
+
+
+def aside_of(output: Path) -> Path:
+    """Where a folder lies as it is replaced, on a system that cannot do it in one step."""
+    target = replaced_by(output)
+    return target.with_name(f"{target.name}.replaced")
 
 
 def part_of(output: Path) -> Path:

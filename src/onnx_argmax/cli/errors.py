@@ -6,15 +6,15 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-__all__ = ["CommandError", "escaped", "message_of", "printable", "report"]
+from onnx_argmax._extras import extra_of, package_of
+
+__all__ = ["INTERRUPTED", "CommandError", "escaped", "message_of", "printable", "report"]
+
+INTERRUPTED: Final = 130
+"""Exit status of a command that Ctrl-C ended: 128 and the number of SIGINT, as shells have it."""
 
 _SPEAK_FOR_THEMSELVES: Final = (ValueError, TypeError, BufferError, ImportError)
 """What the package and NumPy raise for bad input: the message is enough without the class."""
-
-_OF_EXTRA_ONNX: Final = ("google", "ml_dtypes", "onnx")
-"""Packages that come with the extra ``onnx`` (google holds protobuf)."""
-
-_OF_EXTRA_DASK: Final = ("h5py", "zarr")
 
 
 class CommandError(Exception):
@@ -30,13 +30,11 @@ def message_of(error: Exception) -> str:
         return printable(f"{error.filename}: {error.strerror}")
     text = printable(str(error))
     if isinstance(error, ModuleNotFoundError) and error.name is not None:
-        package = error.name.partition(".")[0]
-        extra = "cli"
-        for name, packages in (("onnx", _OF_EXTRA_ONNX), ("dask", _OF_EXTRA_DASK)):
-            if package in packages:
-                extra = f"cli,{name}"
+        extra = extra_of(error)
+        extras = "cli" if extra in (None, "cli") else f"cli,{extra}"
         return (
-            f'{package} is needed, which is not installed; run: pip install "onnx-argmax[{extra}]"'
+            f"{package_of(error)} is needed, which is not installed; run: "
+            f'pip install "onnx-argmax[{extras}]"'
         )
     if isinstance(error, MemoryError):
         return f"not enough memory: {text}" if text else "not enough memory"

@@ -7,6 +7,7 @@ Both paths of a result are here: where it goes, and where it lies until it is wh
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import stat
 import zipfile
@@ -22,8 +23,10 @@ from onnx_argmax.cli.errors import CommandError
 __all__ = [
     "beside",
     "check_writable",
+    "is_beside",
     "permissions_of",
     "replaced_by",
+    "what_is_there",
     "write_npy",
     "write_npz",
 ]
@@ -66,8 +69,10 @@ def check_writable(path: Path, *, keep: Iterable[Path]) -> None:
         _check_replaceable(path, target)
     trial = beside(target)
     try:
-        trial.touch(exist_ok=False)
-        trial.unlink()
+        try:
+            trial.touch(exist_ok=False)
+        finally:
+            trial.unlink(missing_ok=True)
     except OSError as error:
         raise CommandError(
             f"--output: {path}: cannot be written: {error.strerror or error}: {target.parent}"
@@ -105,7 +110,10 @@ def write_npy(path: Path, array: _Array) -> None:
 
 
 def write_npz(path: Path, arrays: Mapping[str, _Array], part: Path | None = None) -> None:
-    """Write arrays to a ``.npz`` file, which is ``part`` until it is whole.
+    """Write arrays to a ``.npz`` file.
+
+    With ``part``, that is its path until it is whole, where a file of before is replaced; and the
+    file takes the place of whatever has its name then, even of a link.
 
     ``numpy.savez`` takes the names as Python arguments, among which ``file`` is its own; here
     any name that a zip archive can hold will do.
@@ -132,10 +140,13 @@ def _write_array(file: IO[bytes], array: _Array) -> None:
 
 def _replace(path: Path, write: Callable[[IO[bytes]], None], part: Path | None = None) -> None:
     """Write a file that takes its name only when it is whole."""
-    target = replaced_by(path)
-    part = part or beside(target)
+    target = replaced_by(path) if part is None else path
+    if part is None:
+        part = beside(target)
+    else:
+        _make_room(path, part)
     try:
-        with part.open("wb") as file:
+        with part.open("xb") as file:  # follows no link that somebody else put there
             write(file)
             file.flush()
             os.fsync(file.fileno())
@@ -149,6 +160,31 @@ def _replace(path: Path, write: Callable[[IO[bytes]], None], part: Path | None =
         raise CommandError(f"--output: {path}: cannot be written: {reason}") from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def _make_room(path: Path, part: Path) -> None:
+    there = what_is_there(part)
+    if there is not None:
+        raise CommandError(
+            f"{path}: it is written as {part} first, which is {there}; delete that or move it away"
+        )
+    part.unlink(missing_ok=True)
+
+
+def what_is_there(path: Path) -> str | None:
+    """What has a name that is the command's own; None for a file or nothing.
+
+    Nothing else is opened, and no link followed: somebody else may have put it there.
+    """
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return None
+    if stat.S_ISREG(mode):
+        return None
+    if stat.S_ISLNK(mode):
+        return f"a symbolic link to {path.readlink()}"
+    return "a folder" if stat.S_ISDIR(mode) else "a pipe, a device or a socket"
 
 
 def replaced_by(path: Path) -> Path:
@@ -166,3 +202,8 @@ def permissions_of(target: Path) -> int | None:
 def beside(target: Path) -> Path:
     """Where a result lies until it is whole: in the same folder, under a name that nobody has."""
     return target.with_name(f".{secrets.token_hex(8)}.part")
+
+
+def is_beside(path: Path) -> bool:
+    """Whether a path is one of those that :func:`beside` gives."""
+    return re.fullmatch(r"\.[0-9a-f]{16}\.part", path.name) is not None

@@ -12,6 +12,7 @@ from typing import Any, Final
 from onnx_argmax._boxes import Box, lengths_of
 from onnx_argmax._linear_file import LinearFile
 from onnx_argmax.cli.errors import CommandError
+from onnx_argmax.cli.interruption import held_signals
 
 __all__ = ["write_zarr"]
 
@@ -20,7 +21,7 @@ _CHUNK_BYTES: Final = 4 << 20
 
 
 def write_zarr(folder: Path, file: LinearFile) -> None:
-    """Write a Zarr array of format 3, chunk by chunk.
+    """Write a Zarr array of format 3 to a folder that is not there yet, chunk by chunk.
 
     Raises
     ------
@@ -32,13 +33,18 @@ def write_zarr(folder: Path, file: LinearFile) -> None:
     zarr = zarr_of_format_3()
     layout = file.layout
     chunks = _chunks(layout.shape, layout.dtype.itemsize)
-    made = zarr.create_array(
-        folder, shape=layout.shape, chunks=chunks, dtype=layout.dtype, zarr_format=3
-    )
+    folder.mkdir()  # a new one, and not where a link leads
+    with held_signals():
+        made = zarr.create_array(
+            folder, shape=layout.shape, chunks=chunks, dtype=layout.dtype, zarr_format=3
+        )
     buffer = memoryview(bytearray(file.buffer_bytes(chunks)))
     for box in _boxes(layout.shape, chunks):
         # Where there is but one element, Zarr wants an array all the same.
-        made[box] = file.read(box, buffer).reshape(lengths_of(box))
+        elements = file.read(box, buffer).reshape(lengths_of(box))
+        # Zarr's own threads would go on with a chunk that was broken off, in a folder that goes.
+        with held_signals():
+            made[box] = elements
     _sync(folder)
 
 
