@@ -6,6 +6,7 @@ from __future__ import annotations
 import decimal
 import itertools
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -526,7 +527,11 @@ def test_element_types_are_taken(element_type: ElementType) -> None:
             "[('f0', '<i4'), ('f1', '<f4')]",
             "convert to one of these with data.astype(...)",
         ),
-        (np.zeros(2, "V2"), "|V2", "convert to one of these with data.astype(...)"),
+        (
+            np.zeros(2, "V2"),
+            "|V2",
+            "if NumPy saved bfloat16 so: pass data.view(ml_dtypes.bfloat16)",
+        ),
     ],
     ids=lambda value: str(getattr(value, "dtype", "")) or None,
 )
@@ -538,7 +543,7 @@ def test_element_types_outside_the_contract(data: Array, name: str, next_step: s
         argmax(data)
 
 
-@pytest.mark.parametrize("data", [None, 3, 1.5, "text", [1, 2], (1,), {1: 2}, object], ids=repr)
+@pytest.mark.parametrize("data", [None, 3, 1.5, [1, 2], (1,), {1: 2}, object], ids=repr)
 def test_what_is_no_array(data: Any) -> None:
     message = (
         "data: an array is needed (DLPack on the CPU, the buffer protocol or __array__), "
@@ -548,10 +553,20 @@ def test_what_is_no_array(data: Any) -> None:
         argmax(data)
 
 
+@pytest.mark.parametrize("path", ["scores.npy", Path("scores.npy")], ids=["str", "Path"])
+def test_paths(path: str | Path) -> None:
+    message = (
+        f"data: an array is needed, got {type(path).__name__}; pass onnx_argmax.outofcore.argmax "
+        "the path of a .npy, Zarr or HDF5 file, or this function numpy.load(path)"
+    )
+    with refuses(TypeError, message):
+        argmax(path)
+
+
 def test_masked_arrays() -> None:
     message = (
-        "data: a masked array is not taken, its mask would be ignored; "
-        "pass data.filled(value) with a value that cannot win, or data.compressed()"
+        "data: a masked array is not taken, its mask would be ignored; pass data.filled(value) "
+        "with a value that cannot win, or data.data where nothing is masked"
     )
     with refuses(TypeError, message):
         argmax(np.ma.array([1, 2], mask=[False, True]))

@@ -244,7 +244,7 @@ def test_another_input(tmp_path: Path, scores: Path, output: Path, reads: Reads)
     run(tmp_path / "other.npy", output, "--resume").refused("the input was ", "other.npy")
     np.save(tmp_path / "new.npy", DATA)
     (tmp_path / "new.npy").replace(scores)
-    run(scores, output, "--resume").refused("the input's contents changed", "delete ")
+    run(scores, output, "--resume").refused("the input's files changed", "delete ")
 
 
 def test_a_chunk_that_was_written_since(tmp_path: Path, output: Path, reads: Reads) -> None:
@@ -252,7 +252,7 @@ def test_a_chunk_that_was_written_since(tmp_path: Path, output: Path, reads: Rea
     made = zarr.create_array(tmp_path / "scores.zarr", data=DATA, chunks=(7, 9))
     broken_off(tmp_path / "scores.zarr", output, reads).refused("goes on")
     made[50, 30] = 100
-    run(tmp_path / "scores.zarr", output, "--resume").refused("the input's contents changed")
+    run(tmp_path / "scores.zarr", output, "--resume").refused("the input's files changed")
 
 
 def test_another_version(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -168,21 +169,17 @@ def test_blocks_outside_the_array(offset: Any, block: Array) -> None:
         outofcore.argmax_blocks([halves()[0], (offset, block)], DATA.shape)
 
 
-@pytest.mark.parametrize(
-    "pair",
-    [
-        DATA,
-        5,
-        ((0, 0), DATA, 1),
-        ((0, 1.5), DATA[:, 3:]),
-        (3, DATA[:, 3:]),
-        (None, DATA[:, 3:]),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("pair", [DATA, 5, ((0, 0), DATA, 1)], ids=str)
 def test_what_is_no_pair(pair: Any) -> None:
     with pytest.raises(TypeError, match=r"block number 1 is a .*, and no pair of an offset"):
         outofcore.argmax_blocks([halves()[0], pair], DATA.shape)
+
+
+@pytest.mark.parametrize("offset", [(0, 1.5), 3, None, "ab"], ids=str)
+def test_what_is_no_offset(offset: Any) -> None:
+    words = rf"the offset of block number 1 is {re.escape(repr(offset))} .*, as in \(0,\)"
+    with pytest.raises(TypeError, match=words):
+        outofcore.argmax_blocks([halves()[0], (offset, DATA[:, 3:])], DATA.shape)
 
 
 @pytest.mark.parametrize(

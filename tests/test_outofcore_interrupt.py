@@ -11,7 +11,13 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
+from onnx_argmax._block_plan import plan_of
+from onnx_argmax._block_sources import block_source
+from onnx_argmax._block_targets import block_target
+from onnx_argmax._block_walk import BlockWalk, Finished
+from onnx_argmax._reductions import Reduction
 from programs import run_program
+from stored import small_blocks
 
 SETUP: Final = """
     import faulthandler, os, signal, sys, threading, time
@@ -273,3 +279,27 @@ def test_threads_that_the_system_does_not_start(started: int, tmp_path: Path) ->
                     raise AssertionError
     """
     run(body, tmp_path)
+
+
+@pytest.mark.parametrize("axis", [0, 1, None])
+def test_the_journal_has_all_blocks_in_the_end(axis: int | None) -> None:
+    """What comes after the walk may be broken off too."""
+
+    class Journal:
+        kept: Finished | None = None
+
+        def is_due(self) -> bool:
+            return False
+
+        def keep(self, finished: Finished) -> None:
+            self.kept = Finished(set(finished.blocks), dict(finished.states))
+
+    data = np.arange(12_000, dtype=np.float32).reshape(300, 40)
+    source, element_type = block_source(data)
+    reduction = Reduction.checked(data.shape, axis, True, False, None, None)
+    out, journal = np.empty(reduction.result_shape, np.int64), Journal()
+    with small_blocks(400, 3):
+        plan = plan_of(source, element_type, reduction, 3, 1 << 30)
+    BlockWalk(source, block_target(out), plan, reduction, threads=3, journal=journal).run()
+    assert plan.blocks > 9
+    assert journal.kept == Finished(set(range(plan.blocks)))

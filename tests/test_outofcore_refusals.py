@@ -48,6 +48,7 @@ def test_paths_that_lead_to_no_array(tmp_path: Path) -> None:
         ("folder", ValueError, "a folder, and not that of a Zarr array"),
         ("pipe.npy", OSError, "a pipe"),
         ("\0", ValueError, "no file can have this name|embedded null"),
+        ("text.npy", ValueError, r"pass numpy.memmap\(...\) of plain bytes, and of any other"),
         ("empty.npy/data.npy", OSError, "empty.npy/data.npy: no such file: .* FILE.h5:DATASET"),
         (
             "data.npy.zip",
@@ -113,11 +114,14 @@ def test_npy_of_types_outside_the_contract(tmp_path: Path) -> None:
         ("S3", TypeError, "strings have no numeric order"),
         ("U3", TypeError, "strings have no numeric order"),
         ("i4,f4", TypeError, "element type"),
-        ("V2", TypeError, "element type"),
+        ("V2", TypeError, r"if NumPy saved bfloat16 so: pass data.view\(ml_dtypes.bfloat16\)"),
+        ("V4", TypeError, "element type"),
     ):
         np.save(tmp_path / "data.npy", np.zeros((2, 3), dtype))
         refused(tmp_path / "data.npy", error, words)
         if dtype is not object:
+            stored = "a block at a time: onnx_argmax.outofcore.argmax_blocks takes these$"
+            refused(tmp_path / "data.npy", error, stored)
             refused(np.load(tmp_path / "data.npy", mmap_mode="r"), TypeError, words)
 
 
@@ -153,13 +157,14 @@ def test_npy_that_is_truncated_during_the_walk(
             is_cut.set()
 
     monkeypatch.setattr(LinearFile, "read", read_after_the_cut)
-    words = r"data: the block \[\d+:\d+, \d+:\d+\] cannot be read: .*truncated: it ends after 6130"
+    words = r"the block \[\d+:\d+, \d+:\d+\] cannot be read: .*truncated: it ends after 6130"
     for is_mapped in (False, True):
         is_cut.clear()
         np.save(path, np.zeros((200, 10), np.float32))
         given = np.load(path, mmap_mode="r") if is_mapped else path
         with small_blocks(40, 1):
-            refused(given, OSError, words, axis=axis, threads=threads, progress=cut)
+            named = f"^data: {words}" if is_mapped else f"^data: {path}: {words}"
+            refused(given, OSError, named, axis=axis, threads=threads, progress=cut)
         del given
 
 
@@ -234,6 +239,23 @@ def test_zarr_groups(version: int, tmp_path: Path) -> None:
     refused(path / "a", ValueError, "group.zarr/a: a Zarr group; pass .*: b/c$")
 
 
+@pytest.mark.parametrize("version", [2, 3])
+def test_names_that_a_group_lacks(version: int, tmp_path: Path) -> None:
+    zarr = pytest.importorskip("zarr", minversion="3", reason="zarr is not installed")
+    path = tmp_path / "group.zarr"
+    zarr.create_group(path, zarr_format=version).create_array("a/b", shape=(2,), dtype="i4")
+    for name in (f"{path}:a/b", f"{path}/c", f"{path}/c/d"):
+        words = f"{name}: no such array; {path} is Zarr's, and .* in it are: {path}/a/b$"
+        refused(name, FileNotFoundError, words)
+    words = f"{path}/a/c: no such array; {path}/a is Zarr's, and .* in it are: {path}/a/b$"
+    refused(path / "a/c", FileNotFoundError, words)
+
+
+@pytest.mark.parametrize("url", ["s3://bucket/scores.zarr", "https://host/scores.npy"])
+def test_urls(url: str) -> None:
+    refused(url, ValueError, f"^{url}: a URL, which is not opened here; pass the array that zarr")
+
+
 def test_a_list_of_names_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     h5py = pytest.importorskip("h5py", reason="h5py is not installed")
     monkeypatch.setattr(_stores, "_MOST_LOOKED_AT", 12)
@@ -281,7 +303,7 @@ def test_damaged_chunk_of_zarr(version: int, chunk: tuple[int, int], tmp_path: P
     damaged.write_bytes(b"\xff" * len(whole))
     low, high = 3 * chunk[0], 3 * chunk[1]
     words = re.escape(
-        f"data: the block [{low}:{low + 3}, {high}:{min(high + 3, 10)}] "
+        f"data: {tmp_path / 'data.zarr'}: the block [{low}:{low + 3}, {high}:{min(high + 3, 10)}] "
         f"(chunk {chunk[0]}, {chunk[1]}) cannot be read: "
     )
     for axis in (0, 1, None):
@@ -303,7 +325,7 @@ def test_damaged_chunk_of_hdf5(tmp_path: Path) -> None:
     with path.open("r+b") as file:
         file.seek(found.byte_offset)
         file.write(b"\xff" * found.size)
-    words = r"data: the block \[6:9, 3:6\] \(chunk 2, 1\) cannot be read: OSError: "
+    words = rf"data: {path}: the block \[6:9, 3:6\] \(chunk 2, 1\) cannot be read: OSError: "
     for block_bytes in (36, 4 << 20):
         with small_blocks(block_bytes, 1):
             refused(path, OSError, words)
@@ -539,6 +561,17 @@ def test_the_least_that_works_does(name: str, axis: int | None, tmp_path: Path) 
             outofcore.argmax(source, axis, memory_limit=less)
 
 
+@pytest.mark.parametrize("axis", [0, 1, None])
+def test_the_least_that_works_is_worth_its_time(axis: int | None) -> None:
+    """Its blocks are not as small as an element."""
+    data = np.zeros((512, 512), np.float32)
+    seen: list[outofcore.Progress] = []
+    outofcore.argmax(
+        Sliced(data), axis, memory_limit=least_named(Sliced(data), axis), progress=seen.append
+    )
+    assert seen[-1].blocks <= 2 * data.nbytes // (64 << 10)
+
+
 def test_one_chunk_is_too_large() -> None:
     class Vast:
         """Of chunks that nobody reads."""
@@ -559,8 +592,10 @@ def test_the_result_alone_is_too_large() -> None:
         def __getitem__(self, box: Any) -> Array:
             raise AssertionError
 
-    words = r"the result of shape \(1, 1099511627776\) and type int64 takes 8192 GiB alone, more "
-    refused(Vast(), ValueError, words + "than 1024 MiB; pass out=")
+    words = (
+        r"1024 MiB is too little for .*, whose result takes 8192 GiB of it: out= .* or a narrower "
+    )
+    refused(Vast(), ValueError, words + r"dtype= needs less; the least that works is \d+ GiB$")
 
 
 def test_the_result_and_its_way_count() -> None:

@@ -7,6 +7,7 @@ strides of any sign and works for read-only and byte-swapped data); every other 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -71,6 +72,12 @@ def source(data: Any) -> Source:
     if isinstance(data, np.ndarray):
         return _numpy_source(data)
     _refuse_what_would_be_copied(data)
+    if isinstance(data, (str, os.PathLike)):
+        raise TypeError(
+            f"data: an array is needed, got {type(data).__name__}; pass "
+            "onnx_argmax.outofcore.argmax the path of a .npy, Zarr or HDF5 file, or this function "
+            "numpy.load(path)"
+        )
     if hasattr(data, "__dlpack__") and hasattr(data, "__dlpack_device__"):
         if isinstance(data, np.generic):
             return _numpy_source(np.asarray(data))
@@ -117,8 +124,8 @@ def writable_view(out: Any) -> np.ndarray[Any, Any]:
 def _numpy_source(array: np.ndarray[Any, Any]) -> Source:
     if _is_masked(array):
         raise TypeError(
-            "data: a masked array is not taken, its mask would be ignored; "
-            "pass data.filled(value) with a value that cannot win, or data.compressed()"
+            "data: a masked array is not taken, its mask would be ignored; pass "
+            "data.filled(value) with a value that cannot win, or data.data where nothing is masked"
         )
     dtype = array.dtype
     element_type = element_type_of_dtype(dtype)
@@ -267,6 +274,8 @@ def _next_step(dtype: np.dtype[Any]) -> str:
             return "convert the objects first: data.astype('float64') or another of these"
         case "S" | "U" | "T":
             return "strings have no numeric order: encode them as integers first"
+        case "V" if dtype.itemsize == 2 and dtype.fields is None:
+            return "if NumPy saved bfloat16 so: pass data.view(ml_dtypes.bfloat16)"
         case "f":
             return "pass data.astype('float64') if its rounding is acceptable"
         case _:

@@ -103,9 +103,13 @@ def block_source(data: Any, view: np.dtype[Any] | None = None) -> tuple[BlockSou
         if found.dtype.subdtype is not None:
             raise TypeError(f"data: its items are arrays themselves ({found.dtype})")
         element_type = array_source(np.empty((0,), found.dtype)).element_type
-    except TypeError:
+    except TypeError as error:
         found.close()
-        raise
+        if isinstance(data, np.ndarray):
+            raise
+        raise TypeError(
+            f"{error}, a block at a time: onnx_argmax.outofcore.argmax_blocks takes these"
+        ) from None
     return found, element_type
 
 
@@ -285,6 +289,8 @@ def _refuse_what_is_no_array(data: Any) -> None:
             f"data: this {type(data).__name__} of h5py is closed; open its file again"
         )
     next_step = "blocks of a stream go to onnx_argmax.outofcore.argmax_blocks"
+    if isinstance(data, (list, tuple)):
+        next_step = "arrays that make up one are blocks for onnx_argmax.outofcore.argmax_blocks"
     if hasattr(data, "keys"):
         next_step = "pass one array that it holds, as data[NAME]"
         if is_known(data):

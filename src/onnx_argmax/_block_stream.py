@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import operator
+import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -125,11 +126,17 @@ class BlockStream:
     def _taken_apart(self, pair: Any) -> tuple[tuple[int, ...], Any]:
         try:
             offset, block = pair
-            return tuple(map(operator.index, offset)), block
         except (TypeError, ValueError):
             raise TypeError(
                 f"blocks: block number {self._blocks} is a {type(pair).__name__}, and no pair of "
                 "an offset (an integer for each axis) and an array"
+            ) from None
+        try:
+            return tuple(map(operator.index, offset)), block
+        except TypeError:
+            raise TypeError(
+                f"blocks: the offset of block number {self._blocks} is {reprlib.repr(offset)} of "
+                f"type {type(offset).__name__}; an integer for each axis is needed, as in (0,)"
             ) from None
 
     def _source(self, block: Any) -> Source:

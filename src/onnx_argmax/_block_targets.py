@@ -122,7 +122,8 @@ def out_view(out: Any) -> Any:
         return out
     raise TypeError(
         "out: an array that takes boxes by assignment (NumPy, a memory map, Zarr, h5py) is "
-        f"needed, got {type(out).__name__}"
+        f"needed, got {type(out).__name__}; numpy.lib.format.open_memmap(path, 'w+', dtype, "
+        "shape) makes a .npy"
     )
 
 

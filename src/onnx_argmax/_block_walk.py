@@ -90,7 +90,7 @@ class BlockWalk:
     progress
         Called in the calling thread after each block.
     journal
-        Told in the calling thread what is finished, and once more when the walk is broken off.
+        Told in the calling thread what is finished, and once more when the walk ends.
     finished
         What another walk of the same plan has finished.
     """
@@ -157,9 +157,9 @@ class BlockWalk:
             try:
                 self._gate.shut()
             finally:
-                if self._journal is not None:
-                    self._journal.keep(self._snapshot())
+                self._keep()
             raise
+        self._keep()
 
     def _start(self, workers: list[threading.Thread]) -> None:
         """Start as many as the plan has, or as the system lets: one does all in more time."""
@@ -198,6 +198,10 @@ class BlockWalk:
 
     def _bytes(self, block: Block) -> int:
         return self._source.dtype.itemsize * math.prod(lengths_of(block.box))
+
+    def _keep(self) -> None:
+        if self._journal is not None:
+            self._journal.keep(self._snapshot())
 
     def _snapshot(self) -> Finished:
         self._finished.states = {number: tile.state for number, tile in self._tiles.items()}

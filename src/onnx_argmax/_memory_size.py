@@ -29,7 +29,10 @@ def bytes_of(argument: str, size: object) -> int:
     ValueError
         When it names no unit that is known, or not one byte.
     """
-    allowed = "allowed are an integer of bytes and a text such as '512 MiB' or '2 GB'"
+    allowed = (
+        "allowed are an integer of bytes and a text such as '512 MiB' or '2 GB', with B, KiB, "
+        "MiB, GiB, TiB, PiB, kB, MB, GB, TB or PB"
+    )
     if isinstance(size, str):
         found = _SIZE.fullmatch(size)
         unit = None if found is None else _UNITS.get(found["unit"].lower())

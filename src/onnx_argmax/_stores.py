@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import os
 import re
@@ -14,6 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from onnx_argmax._extras import raise_not_installed
 from onnx_argmax._files import file_size
 from onnx_argmax._linear_file import FileLayout
 
@@ -25,6 +27,7 @@ _ZIP_MAGIC: Final = b"PK\x03\x04"
 _HDF5_SUFFIXES: Final = (".h5", ".hdf5", ".he5", ".nc")
 _COLON: Final = re.compile(r"(?<=\.h5|\.nc):|(?<=\.hdf5):|(?<=\.he5):", re.IGNORECASE)
 """What may stand between the path of a file and the name of a dataset in it."""
+_URL: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
 _ZARR_FILES: Final = ("zarr.json", ".zarray", ".zgroup")
 _ALLOWED: Final = "allowed are FILE.npy, the folder of a Zarr array, and FILE.h5:DATASET"
 
@@ -55,6 +58,11 @@ def opened_store(path: str | Path) -> Generator[Any]:
     """
     if not str(path):
         raise ValueError(f"'': the path is empty; {_ALLOWED}")
+    if _URL.match(str(path)):
+        raise ValueError(
+            f"{path}: a URL, which is not opened here; pass the array that zarr.open(...) gives, "
+            "or dask.array.from_zarr(...) to onnx_argmax.argmax"
+        )
     where, dataset = taken_apart(path)
     with ExitStack() as stack:
         if dataset is not None:
@@ -91,6 +99,9 @@ def taken_apart(path: str | Path) -> tuple[Path, str | None]:
 def _of_file(path: Path, stack: ExitStack) -> Generator[Any]:
     try:
         file_size(path)
+    except FileNotFoundError:
+        _refuse_within_zarr(path)
+        raise
     except NotADirectoryError:
         raise NotADirectoryError(
             f"{path}: no such file: it would lie in another one, which is no folder; the dataset "
@@ -108,7 +119,24 @@ def _of_file(path: Path, stack: ExitStack) -> Generator[Any]:
             "of a .npz, and of a Zarr store in an archive the array that zarr.open(...) gives"
         )
     else:
-        raise ValueError(f"{path}: neither a .npy file nor HDF5; {_ALLOWED}")
+        raise ValueError(
+            f"{path}: neither a .npy file nor HDF5; {_ALLOWED}; pass numpy.memmap(...) of plain "
+            "bytes, and of any other format the array that its library reads"
+        )
+
+
+def _refuse_within_zarr(path: Path) -> None:
+    """Say what a group holds whose path what is missing begins with."""
+    text = str(path)
+    ends = (found.start() for found in re.finditer(r"[:/]", text))
+    groups = [Path(text[:end]) for end in ends if end and _is_zarr(Path(text[:end]))]
+    if groups:
+        inner = f"{groups[-1]}/"
+        names = _names_in(_library("zarr").open(str(groups[-1]), mode="r"))
+        raise FileNotFoundError(
+            f"{path}: no such array; {groups[-1]} is Zarr's, and the arrays in it are: "
+            f"{_listed(inner + name for name in names)}"
+        )
 
 
 def npy_layout(path: Path) -> FileLayout:
@@ -156,8 +184,7 @@ def _zarr_array(path: Path) -> Any:
             f"{path}: a folder, and not that of a Zarr array; Zarr's in it: {_listed(inner)}; "
             f"{_ALLOWED}"
         )
-    import zarr
-
+    zarr = _library("zarr")
     try:
         found = zarr.open(str(path), mode="r")
     except Exception as error:  # of any of its classes, or those of its store or codecs
@@ -167,6 +194,13 @@ def _zarr_array(path: Path) -> Any:
             f"{path}: a Zarr group; pass the path of an array in it: {_listed(_names_in(found))}"
         )
     return found
+
+
+def _library(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        raise_not_installed(error, "data: the path of a Zarr array or of HDF5")
 
 
 def _is_zarr(folder: Path) -> bool:
@@ -183,8 +217,7 @@ def _zarr_folders_in(folder: Path) -> Iterator[str]:
 @contextmanager
 def _hdf5_file(path: Path) -> Generator[Any]:
     file_size(path)
-    import h5py
-
+    h5py = _library("h5py")
     try:
         # Each chunk is read once, as a whole: a cache of them would only take memory.
         file = h5py.File(path, "r", rdcc_nbytes=0)

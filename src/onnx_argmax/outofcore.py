@@ -18,7 +18,7 @@ import numpy as np
 
 from onnx_argmax._arguments import thread_count
 from onnx_argmax._block_gathering import GatheringTarget
-from onnx_argmax._block_plan import plan_of
+from onnx_argmax._block_plan import BlockPlan, plan_of
 from onnx_argmax._block_sources import block_source
 from onnx_argmax._block_stream import BlockStream
 from onnx_argmax._block_targets import ArrayTarget, block_target, out_view, refuse_overlap
@@ -108,29 +108,48 @@ def argmax(
     _check_progress(progress)
     loaded = loaded_libraries()
     with ExitStack() as stack:
-        if isinstance(data, (str, os.PathLike)):
-            data = stack.enter_context(opened_store(os.fsdecode(data)))
+        path = os.fsdecode(data) if isinstance(data, (str, os.PathLike)) else None
+        if path is not None:
+            data = stack.enter_context(opened_store(path))
         source, element_type = block_source(data)
         stack.callback(source.close)
         view = None if out is None else out_view(out)
         reduction = Reduction.checked(source.shape, axis, keepdims, select_last_index, dtype, view)
         most_threads = get_num_threads() if threads is None else thread_count(threads)
-        taken = import_bytes(loaded)
-        if view is None:
-            out = view = _new_result(reduction, limit)
-            taken += out.nbytes
-        if 0 in source.shape:
+        target = None
+        if view is not None:
+            target = block_target(view)
+            stack.callback(target.close)
+            refuse_overlap(source, target)
+        plan: BlockPlan | None = None
+        if 0 not in source.shape:
+            plan = plan_of(
+                source,
+                element_type,
+                reduction,
+                most_threads,
+                limit,
+                result_bytes=_result_bytes(reduction) if view is None else 0,
+                taken_bytes=import_bytes(loaded),
+                target=target,
+            )
+        if target is None:
+            out = np.empty(reduction.result_shape, reduction.result_dtype)
+            target = block_target(out)
+            stack.callback(target.close)
+        if plan is None:
             return out
-        target = block_target(view)
-        stack.callback(target.close)
-        refuse_overlap(source, target)
-        plan = plan_of(source, element_type, reduction, most_threads, limit, taken, target)
         if plan.gathers and isinstance(target, ArrayTarget):
             target = GatheringTarget(
                 target, reduction.result_shape, target.chunk, reduction.result_dtype
             )
         walk = BlockWalk(source, target, plan, reduction, threads=most_threads, progress=progress)
-        walk.run()
+        try:
+            walk.run()
+        except OSError as error:
+            if path is None or not str(error).startswith("data: "):
+                raise
+            raise OSError(f"data: {path}: {str(error).removeprefix('data: ')}") from error
     return out
 
 
@@ -158,7 +177,7 @@ def argmax_blocks(
     shape : sequence of int
         Shape of the whole array.
     axis, keepdims, select_last_index, dtype, out, memory_limit
-        As for :func:`argmax`. The partial results of the whole result count to the memory, 5 to
+        As for :func:`argmax`. The partial results of the whole result count to the memory, 8 to
         16 bytes for each of its elements; the blocks do not.
     threads : int, optional
         Most threads to use; by default :func:`onnx_argmax.get_num_threads`.
@@ -204,8 +223,12 @@ def argmax_blocks(
     return out
 
 
+def _result_bytes(reduction: Reduction) -> int:
+    return math.prod(reduction.result_shape) * reduction.result_dtype.itemsize
+
+
 def _new_result(reduction: Reduction, limit: int) -> Any:
-    needed = math.prod(reduction.result_shape) * reduction.result_dtype.itemsize
+    needed = _result_bytes(reduction)
     if needed > limit:
         raise ValueError(
             f"memory_limit: the result of shape {reduction.result_shape} and type "

@@ -280,7 +280,8 @@ def array(
         typer.Option(
             metavar="PATH",
             readable=False,
-            help="Write the result to a .npy, or to a Zarr array (.zarr), instead of printing it.",
+            help="Write the result to a .npy, or to a Zarr array (.zarr), instead of printing it; "
+            "it takes the place of what is there once it is whole.",
         ),
     ] = None,
     resume: Annotated[

@@ -304,7 +304,7 @@ class _Work:
             "the format": _JOURNAL_FORMAT,
             "the package's version": __version__,
             "the input": os.path.abspath(job.source),
-            "the input's contents": self._identity,
+            "the input's files": self._identity,
             "the input's shape": list(reduction.shape),
             "the input's dtype": str(self._source.dtype),
             "the input's element type": str(self._element_type),

@@ -250,7 +250,7 @@ class ArrayJournal:
 
     def _way_out(self) -> str:
         files = self.path if self._part.is_new else self.files
-        return f"delete {files}, or run without --resume"
+        return f"delete {files}, or run without --resume, which leaves them"
 
 
 _shown = reprlib.Repr()

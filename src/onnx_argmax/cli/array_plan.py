@@ -107,7 +107,8 @@ class ArrayMemory:
                 self._reduction,
                 self.threads,
                 self.left,
-                self._aside + result_bytes,
+                result_bytes=result_bytes,
+                taken_bytes=self._aside,
             )
         except TooLittleMemoryError as error:
             least = error.least_bytes
