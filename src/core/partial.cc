@@ -27,6 +27,15 @@ PartialOf<Key, Index> load(const uint8_t* at) {
   return {read<Key>(at), read<Index>(at + sizeof(Key))};
 }
 
+__extension__ using Wide = __int128;
+
+// Key and rank as one number, which takes fewer instructions to compare.
+template <class Key, class Index>
+Wide whole_rank(const PartialOf<Key, Index>& partial, bool select_last_index) {
+  return static_cast<Wide>(partial.ordered_key) << 64 |
+         static_cast<uint64_t>(rank_of(partial.index, select_last_index));
+}
+
 // GCC makes a branch of ?: here.
 template <class T>
 T choose(bool first, T one, T other) {
@@ -42,7 +51,7 @@ void merge_run(uint8_t* __restrict into, int64_t into_stride, const uint8_t* __r
     uint8_t* const to = into + i * into_stride;
     const auto best = load<Key, Index>(to);
     const auto other = load<Key, Index>(from + i * from_stride);
-    const bool wins = replaces<false>(other, best, select_last_index);
+    const bool wins = whole_rank(other, select_last_index) > whole_rank(best, select_last_index);
     write(to, choose(wins, other.ordered_key, best.ordered_key));
     write(to + sizeof(Key), choose(wins, other.index, best.index));
   }

@@ -25,29 +25,22 @@ using Partial = PartialOf<int64_t, int64_t>;
 // What anything replaces: no key is lower, and -1 is beyond every index, from either end.
 inline constexpr Partial kNothingYet{std::numeric_limits<int64_t>::min(), -1};
 
-// Whether `from` takes the place of `into`: the larger key does, of equal ones the lower or the
-// higher index. The order of merging has no say. kForeseen: the processor will foresee most
-// answers, so that branches pay; else there is none.
-template <bool kForeseen, class Key, class Index>
-inline bool replaces(const PartialOf<Key, Index>& from, const PartialOf<Key, Index>& into,
-                     bool select_last_index) noexcept {
-  using Place = std::make_unsigned_t<Index>;
-  const bool greater = from.ordered_key > into.ordered_key;
-  const bool equal = from.ordered_key == into.ordered_key;
-  const auto later = [&] { return from.index > into.index; };
-  const auto earlier = [&] {
-    return static_cast<Place>(from.index) < static_cast<Place>(into.index);
-  };
-  if constexpr (kForeseen) {
-    return greater || (equal && (select_last_index ? later() : earlier()));
-  } else {
-    return greater | (equal & ((select_last_index & later()) | (!select_last_index & earlier())));
-  }
+// Of equal keys the larger rank of the index wins: the lower index has it, or the higher where the
+// last of equal elements is taken. That of -1 is 0.
+template <class Index>
+inline std::make_unsigned_t<Index> rank_of(Index index, bool select_last_index) noexcept {
+  const auto number = static_cast<std::make_unsigned_t<Index>>(index);
+  return select_last_index ? number + 1 : ~number;
 }
 
-// Of many that are merged into the same one, few replace it.
+// The larger key stays, of equal ones the larger rank; the order of merging has no say. Of many
+// that are merged into the same one few replace it, so that branches pay.
 inline void merge(Partial& into, const Partial& from, bool select_last_index) noexcept {
-  if (replaces<true>(from, into, select_last_index)) into = from;
+  const auto rank = [&](const Partial& of) { return rank_of(of.index, select_last_index); };
+  if (from.ordered_key > into.ordered_key ||
+      (from.ordered_key == into.ordered_key && rank(from) > rank(into))) {
+    into = from;
+  }
 }
 
 // Bytes of a key in partial results that leave a call: as many as an element has, and 4 at least,
