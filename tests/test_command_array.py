@@ -620,7 +620,11 @@ def test_a_chunk_that_cannot_be_read(tmp_path: Path) -> None:
         ("cut.h5:group/data", "HDF5 cannot open it"),
         ("folder", "not that of a Zarr array"),
         ("group.zarr", "a Zarr group; pass the path of an array in it: inner"),
+        ("group.zarr:inner", "no such array; "),
+        ("group.zarr/none", "/group.zarr/inner"),
+        ("complex.zarr:x", "complex.zarr is a Zarr array itself, which has no name in it"),
         ("broken.zarr", "Zarr cannot open it"),
+        ("broken.zarr:x", "broken.zarr: Zarr cannot open it"),
         ("complex.zarr", "complex64 is not supported"),
     ],
 )
@@ -635,6 +639,11 @@ def test_bad_store(source: str, words: str, tmp_path: Path) -> None:
     (tmp_path / "broken.zarr" / "zarr.json").write_text("{")
     zarr_array(tmp_path / "complex.zarr", np.zeros(3, np.complex64))
     in_this_process("array", tmp_path / source, "--axis", "0").refused(words)
+
+
+@pytest.mark.parametrize("url", ["s3://bucket/x.zarr", "https://host/x.npy", "file:///x.h5:a"])
+def test_urls(url: str) -> None:
+    in_this_process("array", url, "--axis", "0").refused(f"{url}: a URL, which is not opened here")
 
 
 @pytest.mark.parametrize("library", ["zarr", "h5py"])
@@ -737,7 +746,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
 
 @pytest.mark.parametrize("silent_seconds", ["0", "60"])
 def test_the_bar_on_a_terminal(silent_seconds: str, tmp_path: Path) -> None:
-    source = tmp_path / "data.npy"
+    source = tmp_path / "[red]a\x1b[31m\n.npy"
     np.lib.format.open_memmap(source, "w+", np.uint8, (8, 10_000_000))
     printed = tmp_path / "printed.txt"
     shown = python(
@@ -746,7 +755,7 @@ def test_the_bar_on_a_terminal(silent_seconds: str, tmp_path: Path) -> None:
     ).accepted()
     assert printed.read_text() == "shape (8,), dtype int64\n[0 0 0 0 0 0 0 0]\n"
     if silent_seconds == "0":
-        assert "data.npy" in shown
+        assert r"[red]a\x1b[31m .npy" in shown
         assert "/76.3 MiB" in shown
     else:
         assert shown == ""

@@ -247,6 +247,7 @@ def test_names_that_a_group_lacks(version: int, tmp_path: Path) -> None:
     for name in (f"{path}:a/b", f"{path}/c", f"{path}/c/d"):
         words = f"{name}: no such array; {path} is Zarr's, and .* in it are: {path}/a/b$"
         refused(name, FileNotFoundError, words)
+    refused(f"{path}/a/b:c", FileNotFoundError, f"{path}/a/b is a Zarr array itself, which has no")
     words = f"{path}/a/c: no such array; {path}/a is Zarr's, and .* in it are: {path}/a/b$"
     refused(path / "a/c", FileNotFoundError, words)
 

@@ -17,7 +17,7 @@ import numpy as np
 from onnx_argmax._block_targets import BlockTarget
 from onnx_argmax._boxes import Box, box_at, lengths_of
 
-__all__ = ["GatheringTarget", "gathered_elements", "most_at_once"]
+__all__ = ["GatheringTarget", "gathered_chunks", "gathered_elements", "most_at_once"]
 
 _Array = np.ndarray[Any, Any]
 
@@ -53,6 +53,23 @@ def gathered_elements(
     touched = math.prod(min(whole, (-(-n // c) + 1) * c) for whole, c, n in axes)
     whole_ones = math.prod(whole if n == whole else max(0, n // c - 1) * c for whole, c, n in axes)
     return layer + workers * (touched - whole_ones)
+
+
+def gathered_chunks(
+    shape: tuple[int, ...],
+    chunk: tuple[int, ...],
+    lengths: tuple[int, ...],
+    workers: int,
+) -> int:
+    """The number of the chunks whose elements :func:`gathered_elements` counts, at most."""
+    axes = list(zip(shape, chunk, lengths, strict=True))
+    ends = [n % c != 0 and n < whole for whole, c, n in axes]
+    if not any(ends):
+        return 0
+    first = ends.index(True)
+    layer = math.prod(-(-n // c) for _, c, n in axes[:first])
+    layer *= math.prod(-(-whole // c) for whole, c, _ in axes[first + 1 :])
+    return layer + workers * math.prod(-(-n // c) + 1 for _, c, n in axes)
 
 
 def most_at_once(
@@ -113,6 +130,10 @@ class GatheringTarget:
     def begun_elements(self) -> int:
         """Elements of the chunks that are begun and not whole."""
         return sum(part.indices.size for part in self._begun.values())
+
+    def begun_chunks(self) -> int:
+        """Chunks that are begun and not whole."""
+        return len(self._begun)
 
     def close(self) -> None:
         """Let go of chunks that are not whole, as they are after an error alone."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from onnx_argmax._block_gathering import gathered_elements, most_at_once
+from onnx_argmax._block_gathering import gathered_chunks, gathered_elements, most_at_once
 from onnx_argmax._block_sources import BlockSource
 from onnx_argmax._block_targets import ArrayTarget, BlockTarget
 from onnx_argmax._boxes import Box, box_at
@@ -42,6 +42,11 @@ _MOST_WORKERS: Final = 256
 
 _WORKER_BYTES: Final = 768 << 10
 """A thread: its stack and what the core keeps for it."""
+
+
+_BEGUN_CHUNK_BYTES: Final = 512
+"""What a chunk of the target takes that is begun, besides its elements: its array, its number, its
+place in a table. Measured are some 300."""
 
 
 class TooLittleMemoryError(ValueError):
@@ -103,6 +108,7 @@ class Needs:
             tuple(of[axis] for axis in kept) for of in (self.shape, chunk, lengths)
         )
         begun = gathered_elements(whole, chunks, box, workers) * self.result_bytes
+        begun += gathered_chunks(whole, chunks, box, workers) * _BEGUN_CHUNK_BYTES
         return begun + self.writing_bytes(most_at_once(self.shape, chunk, lengths))
 
     def least_memory(

@@ -19,7 +19,15 @@ from onnx_argmax._extras import raise_not_installed
 from onnx_argmax._files import file_size
 from onnx_argmax._linear_file import FileLayout
 
-__all__ = ["arrays_in", "npy_layout", "opened_store", "store_path", "taken_apart"]
+__all__ = [
+    "arrays_in",
+    "npy_layout",
+    "opened_store",
+    "refuse_url",
+    "refuse_within_zarr",
+    "store_path",
+    "taken_apart",
+]
 
 _NPY_MAGIC: Final = b"\x93NUMPY"
 _HDF5_MAGIC: Final = b"\x89HDF\r\n\x1a\n"
@@ -58,11 +66,7 @@ def opened_store(path: str | Path) -> Generator[Any]:
     """
     if not str(path):
         raise ValueError(f"'': the path is empty; {_ALLOWED}")
-    if _URL.match(str(path)):
-        raise ValueError(
-            f"{path}: a URL, which is not opened here; pass the array that zarr.open(...) gives, "
-            "or dask.array.from_zarr(...) to onnx_argmax.argmax"
-        )
+    refuse_url(path)
     where, dataset = taken_apart(path)
     with ExitStack() as stack:
         if dataset is not None:
@@ -71,6 +75,15 @@ def opened_store(path: str | Path) -> Generator[Any]:
             yield _zarr_array(where)
         else:
             yield from _of_file(where, stack)
+
+
+def refuse_url(path: str | Path) -> None:
+    """Raise a ValueError for what is no path: ``s3://bucket/scores.zarr``."""
+    if _URL.match(str(path)):
+        raise ValueError(
+            f"{path}: a URL, which is not opened here; pass the array that zarr.open(...) gives, "
+            "or dask.array.from_zarr(...) to onnx_argmax.argmax"
+        )
 
 
 def store_path(path: str | Path) -> Path:
@@ -100,7 +113,7 @@ def _of_file(path: Path, stack: ExitStack) -> Generator[Any]:
     try:
         file_size(path)
     except FileNotFoundError:
-        _refuse_within_zarr(path)
+        refuse_within_zarr(path)
         raise
     except NotADirectoryError:
         raise NotADirectoryError(
@@ -125,18 +138,23 @@ def _of_file(path: Path, stack: ExitStack) -> Generator[Any]:
         )
 
 
-def _refuse_within_zarr(path: Path) -> None:
-    """Say what a group holds whose path what is missing begins with."""
+def refuse_within_zarr(path: Path) -> None:
+    """Raise a FileNotFoundError for a path that leads nowhere from the folder of a Zarr group.
+
+    It says what the group holds.
+    """
     text = str(path)
     ends = (found.start() for found in re.finditer(r"[:/]", text))
-    groups = [Path(text[:end]) for end in ends if end and _is_zarr(Path(text[:end]))]
-    if groups:
-        inner = f"{groups[-1]}/"
-        names = _names_in(_library("zarr").open(str(groups[-1]), mode="r"))
-        raise FileNotFoundError(
-            f"{path}: no such array; {groups[-1]} is Zarr's, and the arrays in it are: "
-            f"{_listed(inner + name for name in names)}"
-        )
+    folders = [Path(text[:end]) for end in ends if end and _is_zarr(Path(text[:end]))]
+    if not folders:
+        return
+    found = _opened_zarr(folders[-1])
+    if hasattr(found, "shape"):
+        words = f"{folders[-1]} is a Zarr array itself, which has no name in it; pass its path"
+    else:
+        names = _listed(f"{folders[-1]}/{name}" for name in _names_in(found))
+        words = f"{folders[-1]} is Zarr's, and the arrays in it are: {names}"
+    raise FileNotFoundError(f"{path}: no such array; {words}")
 
 
 def npy_layout(path: Path) -> FileLayout:
@@ -184,16 +202,21 @@ def _zarr_array(path: Path) -> Any:
             f"{path}: a folder, and not that of a Zarr array; Zarr's in it: {_listed(inner)}; "
             f"{_ALLOWED}"
         )
-    zarr = _library("zarr")
-    try:
-        found = zarr.open(str(path), mode="r")
-    except Exception as error:  # of any of its classes, or those of its store or codecs
-        raise ValueError(f"{path}: Zarr cannot open it: {error}") from error
-    if not isinstance(found, zarr.Array):
+    found = _opened_zarr(path)
+    if not hasattr(found, "shape"):
         raise ValueError(
             f"{path}: a Zarr group; pass the path of an array in it: {_listed(_names_in(found))}"
         )
     return found
+
+
+def _opened_zarr(path: Path) -> Any:
+    """The array or group in a folder."""
+    zarr = _library("zarr")
+    try:
+        return zarr.open(str(path), mode="r")
+    except Exception as error:  # of any of its classes, or those of its store or codecs
+        raise ValueError(f"{path}: Zarr cannot open it: {error}") from error
 
 
 def _library(name: str) -> Any:

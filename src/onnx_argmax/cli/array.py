@@ -23,7 +23,7 @@ from onnx_argmax._reductions import Reduction
 from onnx_argmax.cli.array_journal import ArrayJournal, Facts
 from onnx_argmax.cli.array_output import PartFile, refuse_aside
 from onnx_argmax.cli.array_plan import ArrayJob, ArrayMemory
-from onnx_argmax.cli.errors import CommandError, message_of
+from onnx_argmax.cli.errors import CommandError, message_of, printable
 from onnx_argmax.cli.files import bfloat16_view, read_source, source_path
 from onnx_argmax.cli.input_identity import identity_of
 from onnx_argmax.cli.interruption import (
@@ -157,7 +157,8 @@ class _Work:
                 notes = self._write(part, resumable, plan)
         except (Stopped, KeyboardInterrupt) as error:
             raise self._broken_off(error, "nothing was written") from error
-        line = f"{output}: {reduction.result_dtype} {reduction.result_shape}{notes}"
+        name = printable(str(output))
+        line = f"{name}: {reduction.result_dtype} {reduction.result_shape}{notes}"
         try:
             show_line(line)
         except CommandError as error:
@@ -177,7 +178,9 @@ class _Work:
                 plan, finished = self._go_on(part, journal, plan, lengths)
             else:
                 finished = self._begin(part, journal, plan)
-        except BaseException:
+        except BaseException as error:
+            if goes_on and journal is not None and isinstance(error, (Stopped, KeyboardInterrupt)):
+                raise self._broken_off(error, _kept_in(journal)) from error
             # What an earlier run left stays if it cannot be gone on with.
             if part.is_new:
                 part.remove()
@@ -286,7 +289,7 @@ class _Work:
             if journal is not None:
                 journal.remove()
             return
-        words = f"what is done is kept in {journal.files}; the same command goes on from there"
+        words = _kept_in(journal)
         if isinstance(error, (Stopped, KeyboardInterrupt)):
             self._blocks_done = journal.blocks_kept
             raise self._broken_off(error, words) from error
@@ -294,8 +297,10 @@ class _Work:
             raise CommandError(f"{message_of(error)}; {words}") from error
 
     def _broken_off(self, error: BaseException, words: str) -> BrokenOffError:
-        percent = 100 * self._blocks_done / max(self._blocks, 1)
-        where = f"after {self._blocks_done} of {self._blocks} blocks ({percent:.1f} %)"
+        where = "before the first block"
+        if self._blocks:
+            percent = 100 * self._blocks_done / self._blocks
+            where = f"after {self._blocks_done} of {self._blocks} blocks ({percent:.1f} %)"
         return _broken_off(self._job, error, f"{where}; {words}")
 
     def _facts(self) -> Facts:
@@ -321,6 +326,10 @@ def _broken_off(job: ArrayJob, error: BaseException, words: str) -> BrokenOffErr
     return BrokenOffError(
         f"{job.source}: interrupted by {signal.Signals(number).name} {words}", number
     )
+
+
+def _kept_in(journal: ArrayJournal) -> str:
+    return f"what is done is kept in {journal.files}; the same command goes on from there"
 
 
 def _removed(journal: ArrayJournal) -> str:

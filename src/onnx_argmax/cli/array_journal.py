@@ -277,8 +277,8 @@ def _parsed(content: bytes) -> Facts:
 def _check_indices(state: Partials, plan: BlockPlan) -> None:
     shape, axis = plan.needs.shape, plan.needs.axis
     length = math.prod(shape) if axis is None else shape[axis]
-    if state.size and not -1 <= state["index"].min() <= state["index"].max() < length:
-        raise ValueError(f"damaged: an index beyond the {length} elements of the axis")
+    if state.size and not 0 <= state["index"].min() <= state["index"].max() < length:
+        raise ValueError(f"damaged: an index that is none of the {length} elements of the axis")
 
 
 def _check_tiles(blocks: set[int], states: dict[int, Partials], plan: BlockPlan) -> None:

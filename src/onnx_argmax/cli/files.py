@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Collection, Generator
@@ -14,7 +15,13 @@ import numpy as np
 
 from onnx_argmax._files import file_size
 from onnx_argmax._linear_file import FileLayout
-from onnx_argmax._stores import npy_layout, opened_store, store_path
+from onnx_argmax._stores import (
+    npy_layout,
+    opened_store,
+    refuse_url,
+    refuse_within_zarr,
+    store_path,
+)
 from onnx_argmax.cli.errors import CommandError, message_of
 
 __all__ = [
@@ -65,6 +72,7 @@ def read_source(source: str) -> Generator[Any]:
 
 def source_path(source: str) -> Path:
     """The file or folder of what :func:`read_source` takes."""
+    refuse_url(source)
     member = _MEMBER.fullmatch(source)
     return store_path(source) if member is None or Path(source).exists() else Path(member["file"])
 
@@ -123,6 +131,8 @@ def _layout_of_npy(path: Path) -> FileLayout:
 
 def _check_is_store(source: str) -> None:
     path = store_path(source)
+    if not os.path.lexists(path):
+        refuse_within_zarr(path)
     # A folder says by its files what it is; of a file whose suffix lets a dataset be named too,
     # HDF5 says what is wrong with it.
     if path.is_dir() or store_path(f"{path}:NAME") == path:

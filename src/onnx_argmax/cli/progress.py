@@ -11,6 +11,7 @@ from typing import Final, TextIO, cast
 from rich import progress as rich_progress
 from rich.console import Console
 
+from onnx_argmax.cli.errors import printable
 from onnx_argmax.outofcore import Progress
 
 __all__ = ["ProgressBar"]
@@ -28,7 +29,7 @@ class ProgressBar:
     def __init__(self, what: str) -> None:
         stream = cast("TextIO | None", sys.stderr)  # None where it is closed
         self._console = Console(stderr=True) if stream is not None and stream.isatty() else None
-        self._what = what
+        self._what = printable(what)
         self._begun = time.monotonic()
         self._bar: rich_progress.Progress | None = None
 
