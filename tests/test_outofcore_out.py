@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onnx_argmax import outofcore
-from onnx_argmax._block_gathering import GatheringTarget, gathered_chunks, gathered_elements
+from onnx_argmax._block_gathering import Begun, GatheringTarget, begun_at_most
 from onnx_argmax._block_targets import block_target
 from oracle import Array, fast_argmax
 from programs import run_program
@@ -318,8 +318,7 @@ def test_chunks_that_are_begun_take_no_more_than_was_planned(draws: st.DataObjec
     workers = draws.draw(st.integers(1, 4))
     out = InChunks(shape, chunk)
     target = GatheringTarget(block_target(out), shape, chunk, out.dtype)
-    most = gathered_elements(shape, chunk, box, workers)
-    most_chunks = gathered_chunks(shape, chunk, box, workers)
+    most = begun_at_most(shape, chunk, box, workers)
     starts = itertools.product(*(range(0, n, b) for n, b in zip(shape, box, strict=True)))
     boxes = [
         tuple(slice(i, min(i + b, n)) for i, b, n in zip(start, box, shape, strict=True))
@@ -328,10 +327,10 @@ def test_chunks_that_are_begun_take_no_more_than_was_planned(draws: st.DataObjec
     while boxes:
         part = boxes.pop(draws.draw(st.integers(0, min(workers, len(boxes)) - 1)))
         target.write(part, np.zeros(tuple(p.stop - p.start for p in part), out.dtype))
-        assert target.begun_elements() <= most
-        assert target.begun_chunks() <= most_chunks
+        assert target.begun().elements <= most.elements
+        assert target.begun().chunks <= most.chunks
     assert out.times() == {1}
-    assert target.begun_elements() == 0
+    assert target.begun() == Begun(0, 0)
 
 
 @pytest.mark.parametrize("sharded", [False, True])

@@ -10,25 +10,32 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from onnx_argmax._block_targets import BlockTarget
 from onnx_argmax._boxes import Box, box_at, lengths_of
 
-__all__ = ["GatheringTarget", "gathered_chunks", "gathered_elements", "most_at_once"]
+__all__ = ["Begun", "GatheringTarget", "begun_at_most", "most_at_once"]
 
 _Array = np.ndarray[Any, Any]
 
 
-def gathered_elements(
+class Begun(NamedTuple):
+    """Chunks of a store that are begun and not whole."""
+
+    elements: int
+    chunks: int
+
+
+def begun_at_most(
     shape: tuple[int, ...],
     chunk: tuple[int, ...],
     lengths: tuple[int, ...],
     workers: int,
-) -> int:
-    """Elements of the chunks that are begun and not whole at most at any time.
+) -> Begun:
+    """What is begun and not whole at most at any time.
 
     Parameters
     ----------
@@ -43,33 +50,20 @@ def gathered_elements(
     axes = list(zip(shape, chunk, lengths, strict=True))
     ends = [n % c != 0 and n < whole for whole, c, n in axes]
     if not any(ends):
-        return 0
+        return Begun(0, 0)
     # Outside of the first axis along which boxes end within chunks, a box's own chunks are whole
     # before others begin; inside of it, a layer of chunks is begun by one row and ended by the
     # next.
     first = ends.index(True)
-    layer = math.prod(n for _, _, n in axes[:first]) * min(axes[first][:2])
-    layer *= math.prod(whole for whole, _, _ in axes[first + 1 :])
+    outside, inside = axes[:first], axes[first + 1 :]
+    layer = math.prod(n for _, _, n in outside) * min(axes[first][:2])
+    layer *= math.prod(whole for whole, _, _ in inside)
     touched = math.prod(min(whole, (-(-n // c) + 1) * c) for whole, c, n in axes)
     whole_ones = math.prod(whole if n == whole else max(0, n // c - 1) * c for whole, c, n in axes)
-    return layer + workers * (touched - whole_ones)
-
-
-def gathered_chunks(
-    shape: tuple[int, ...],
-    chunk: tuple[int, ...],
-    lengths: tuple[int, ...],
-    workers: int,
-) -> int:
-    """The number of the chunks whose elements :func:`gathered_elements` counts, at most."""
-    axes = list(zip(shape, chunk, lengths, strict=True))
-    ends = [n % c != 0 and n < whole for whole, c, n in axes]
-    if not any(ends):
-        return 0
-    first = ends.index(True)
-    layer = math.prod(-(-n // c) for _, c, n in axes[:first])
-    layer *= math.prod(-(-whole // c) for whole, c, _ in axes[first + 1 :])
-    return layer + workers * math.prod(-(-n // c) + 1 for _, c, n in axes)
+    layer_chunks = math.prod(-(-n // c) for _, c, n in outside)
+    layer_chunks *= math.prod(-(-whole // c) for whole, c, _ in inside)
+    touched_chunks = math.prod(-(-n // c) + 1 for _, c, n in axes)
+    return Begun(layer + workers * (touched - whole_ones), layer_chunks + workers * touched_chunks)
 
 
 def most_at_once(
@@ -127,13 +121,9 @@ class GatheringTarget:
             if not _holds(inner, chunk):
                 self._gather(number, chunk, box, indices)
 
-    def begun_elements(self) -> int:
-        """Elements of the chunks that are begun and not whole."""
-        return sum(part.indices.size for part in self._begun.values())
-
-    def begun_chunks(self) -> int:
-        """Chunks that are begun and not whole."""
-        return len(self._begun)
+    def begun(self) -> Begun:
+        """The chunks that are begun and not whole."""
+        return Begun(sum(part.indices.size for part in self._begun.values()), len(self._begun))
 
     def close(self) -> None:
         """Let go of chunks that are not whole, as they are after an error alone."""

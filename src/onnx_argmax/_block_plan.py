@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from onnx_argmax._block_gathering import gathered_chunks, gathered_elements, most_at_once
+from onnx_argmax._block_gathering import begun_at_most, most_at_once
 from onnx_argmax._block_sources import BlockSource
 from onnx_argmax._block_targets import ArrayTarget, BlockTarget
 from onnx_argmax._boxes import Box, box_at
@@ -107,9 +107,9 @@ class Needs:
         whole, chunks, box = (
             tuple(of[axis] for axis in kept) for of in (self.shape, chunk, lengths)
         )
-        begun = gathered_elements(whole, chunks, box, workers) * self.result_bytes
-        begun += gathered_chunks(whole, chunks, box, workers) * _BEGUN_CHUNK_BYTES
-        return begun + self.writing_bytes(most_at_once(self.shape, chunk, lengths))
+        begun = begun_at_most(whole, chunks, box, workers)
+        held = begun.elements * self.result_bytes + begun.chunks * _BEGUN_CHUNK_BYTES
+        return held + self.writing_bytes(most_at_once(self.shape, chunk, lengths))
 
     def least_memory(
         self, lengths: tuple[int, ...], workers: int, *, gathers: bool = False
