@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 import textwrap
+import threading
+import time
 from pathlib import Path
 from typing import Any, Final
 
@@ -303,3 +305,32 @@ def test_the_journal_has_all_blocks_in_the_end(axis: int | None) -> None:
     BlockWalk(source, block_target(out), plan, reduction, threads=3, journal=journal).run()
     assert plan.blocks > 9
     assert journal.kept == Finished(set(range(plan.blocks)))
+
+
+class LateLock:
+    """A lock whose holder goes on some time after others do."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
+        time.sleep(0.001)
+
+
+@pytest.mark.parametrize("axis", [0, None])
+def test_a_tile_is_written_once(axis: int | None) -> None:
+    """By the worker that merges its last block, however late it comes to that."""
+    data = np.arange(2_000, dtype=np.float32).reshape(50, 40)
+    source, element_type = block_source(data)
+    reduction = Reduction.checked(data.shape, axis, True, False, None, None)
+    out = np.empty(reduction.result_shape, np.int64)
+    with small_blocks(400, 3):
+        plan = plan_of(source, element_type, reduction, 4, 1 << 30)
+    walk = BlockWalk(source, block_target(out), plan, reduction, threads=4)
+    walk._lock = LateLock()  # pyright: ignore
+    walk.run()
+    assert np.array_equal(out, data.argmax(axis, keepdims=True))

@@ -256,7 +256,8 @@ class BlockWalk:
         with self._lock:
             self._gate.check()
             tile = self._merge(block, partials, data.element_type)
-        if tile.missing == 0:
+            is_whole = tile.missing == 0  # asked later, the next worker to merge would see it too
+        if is_whole:
             self._write_state(block.tile, tile)
 
     def _write_state(self, number: int, tile: _Tile) -> None:
