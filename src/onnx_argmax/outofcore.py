@@ -89,7 +89,7 @@ def argmax(
     those that are begun; else a chunk is read, changed and written for each block that lies in it.
 
     The array is read once, a block at a time, in the order of its storage: whole chunks of a
-    store, long runs of a file, some 4 MiB each where chunks are not larger. An array that lies in
+    store, long runs of a file, some 8 MiB each where chunks are not larger. An array that lies in
     its file as it is (a ``.npy``, a memory map, an HDF5 dataset that is neither chunked nor
     compressed) is read from the file, past the map, whose pages would count as memory.
 
